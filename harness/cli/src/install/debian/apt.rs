@@ -145,7 +145,7 @@ Dir::State::status "{folder}/status";
 Dir::State::extended_states "{folder}/extended_states";
 Dir::Cache "{folder}";
 Dir::Cache::Archives "{folder}/archives";
-Dir::Cache::pkgcache "";
+Dir::Cache::pkgcache "{folder}/pkgcache.bin";
 Dir::Cache::srcpkgcache "";
 Dir::Log "{folder}/log";
 Dir::Etc::SourceList "{folder}/sources.list";
@@ -218,9 +218,10 @@ fn debian_mirrors(targets: &str) -> Vec<String> {
         let origin = words.next();
         let unknown = |origin: &str| origin.starts_with('$');
         let of_debian = origin.is_none_or(|origin| origin == "Debian" || unknown(origin));
-        // Security updates are an archive of their own, without the other suites.
+        // Security updates are an archive of their own, and a medium carries one suite only.
+        let other = suite.contains("security") || uri.starts_with("cdrom:");
         let uri = uri.trim_end_matches('/');
-        if of_debian && !suite.contains("security") && !mirrors.iter().any(|known| known == uri) {
+        if of_debian && !other && !mirrors.iter().any(|known| known == uri) {
             mirrors.push(uri.to_owned());
         }
     }
@@ -250,6 +251,7 @@ mod tests {
 http://mirror.example/debian/ main bookworm Debian
 http://mirror.example/debian/ main bookworm-updates Debian
 http://mirror.example/debian/ contrib bookworm Debian
+cdrom://debian-12/ main bookworm Debian
 http://mirror.example/debian-security/ main bookworm-security Debian
 https://packages.example/node main nodistro . nodistro
 https://other.example/apt/ main stable Vendor
