@@ -1,0 +1,1 @@
+//! Boltwright's own suites, by area, in `tests/`.
