@@ -1,0 +1,268 @@
+//! A lab's directory.
+use super::{Error, Result, disk, knobs::settings};
+use std::{
+    env, fs, io,
+    os::unix::ffi::OsStrExt,
+    path::{self, Path, PathBuf},
+};
+
+/// The longest path that a Unix socket can have.
+const SOCKET_PATH: usize = 107;
+/// Room for `/<name of a process>/<name of its socket>` below a lab's directory.
+const SOCKET_ROOM: usize = 1 + 20 + 1 + 24;
+/// Less room than this on the file system, and a chain would fail in the middle of something.
+const BYTES_NEEDED: u64 = 16 * 1024 * 1024;
+
+/// One lab's directory, removed or kept when the lab ends.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+}
+
+impl Directory {
+    /// Creates a fresh directory under `TEST_DIR` or the system's temporary folder, after checking
+    /// that Unix sockets in it fit their 107 bytes and that it can be written.
+    pub fn create() -> Result<Directory> {
+        match &settings()?.test_dir {
+            Some(base) => Directory::create_in(base, "TEST_DIR"),
+            None => Directory::create_in(&env::temp_dir(), "the system's temporary directory"),
+        }
+    }
+
+    fn create_in(base: &Path, what: &str) -> Result<Directory> {
+        let unfit = |problem: String| Error::Directory {
+            path: base.to_owned(),
+            problem,
+        };
+        let base = path::absolute(base).map_err(|error| unfit(error.to_string()))?;
+        match fs::metadata(&base) {
+            Ok(meta) if meta.is_dir() => {}
+            Ok(_) => return Err(unfit(format!("{what} is not a directory"))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(unfit(format!(
+                    "{what} does not exist; create it, or set TEST_DIR to another"
+                )));
+            }
+            Err(error) => return Err(unfit(format!("{what} cannot be used: {error}"))),
+        }
+        let length = base.as_os_str().as_bytes().len() + "/bw-123456".len();
+        if length + SOCKET_ROOM > SOCKET_PATH {
+            return Err(unfit(format!(
+                "{what} is {} bytes too long: the path of a Unix socket in a lab may have \
+                 {SOCKET_PATH} bytes; set TEST_DIR to a short directory, like /tmp",
+                length + SOCKET_ROOM - SOCKET_PATH
+            )));
+        }
+        let free = disk::free(&base)?;
+        if free < BYTES_NEEDED {
+            return Err(unfit(format!(
+                "{what} is full: {} KiB are free, and a lab needs {} MiB; make room, or set \
+                 TEST_DIR to another",
+                free / 1024,
+                BYTES_NEEDED / 1024 / 1024
+            )));
+        }
+        let made = tempfile::Builder::new()
+            .prefix("bw-")
+            .rand_bytes(6)
+            .tempdir_in(&base)
+            .map_err(|error| unfit(format!("no directory can be made in {what}: {error}")))?;
+        // Whether it is removed at the end depends on how the lab ends, so it does not go by itself.
+        Ok(Directory { path: made.keep() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its name, which names the lab.
+    pub(crate) fn name(&self) -> String {
+        self.path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    }
+
+    /// Removes it and all it holds.
+    pub fn remove(self) -> Result<()> {
+        match fs::remove_dir_all(&self.path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(Error::Io {
+                action: "removing",
+                path: self.path,
+                source,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps it, and copies it to `BOLTWRIGHT_ARTIFACTS/<name>` if that is set; returns the copy's
+    /// place, else its own. What cannot be copied is told on stderr: this comes after a failure
+    /// that must not be hidden by another one.
+    pub fn keep(self, name: &str) -> Result<PathBuf> {
+        match &settings()?.artifacts {
+            Some(artifacts) => Ok(self.collect(artifacts, name).unwrap_or(self.path)),
+            None => Ok(self.path),
+        }
+    }
+
+    fn collect(&self, artifacts: &Path, name: &str) -> Option<PathBuf> {
+        let name = name.replace(['/', '\\'], "_").replace("::", ".");
+        let place = (1..)
+            .map(|count| match count {
+                1 => artifacts.join(&name),
+                _ => artifacts.join(format!("{name}-{count}")),
+            })
+            .take(1000)
+            .find_map(|place| {
+                match fs::create_dir_all(artifacts).and_then(|()| fs::create_dir(&place)) {
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => None,
+                    made => Some(made.map(|()| place)),
+                }
+            })?;
+        match place {
+            Ok(place) => {
+                copy_all(&self.path, &place, &mut |path, error| {
+                    complain(path, &error)
+                });
+                Some(place)
+            }
+            Err(error) => {
+                complain(artifacts, &error);
+                None
+            }
+        }
+    }
+}
+
+/// Makes sure that a directory is there.
+pub(crate) fn ensure(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).map_err(failed("creating", path))
+}
+
+/// Copies a directory to a place where nothing is yet; sockets are left out.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir(to).map_err(failed("creating", to))?;
+    let mut first = None;
+    copy_all(from, to, &mut |path, error| {
+        first.get_or_insert_with(|| failed("copying", path)(error));
+    });
+    first.map_or(Ok(()), Err)
+}
+
+/// Puts a copy of `from` in the place of `dir`.
+pub(crate) fn replace(dir: &Path, from: &Path) -> Result<()> {
+    if !from.is_dir() {
+        return Err(failed("reading", from)(io::ErrorKind::NotADirectory.into()));
+    }
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(failed("removing", dir)(error));
+        }
+        _ => {}
+    }
+    copy(from, dir)
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |source| Error::Io {
+        action,
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Copies a directory's files, directories and links, as far as it can, and tells what it cannot;
+/// sockets and pipes mean nothing in a copy.
+fn copy_all(from: &Path, to: &Path, tell: &mut dyn FnMut(&Path, io::Error)) {
+    let entries = match fs::read_dir(from) {
+        Ok(entries) => entries,
+        Err(error) => return tell(from, error),
+    };
+    for entry in entries.flatten() {
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let copied = match entry.file_type() {
+            Ok(kind) if kind.is_dir() => {
+                fs::create_dir(&target).map(|()| copy_all(&source, &target, tell))
+            }
+            Ok(kind) if kind.is_file() => fs::copy(&source, &target).map(drop),
+            Ok(kind) if kind.is_symlink() => {
+                fs::read_link(&source).and_then(|link| std::os::unix::fs::symlink(link, &target))
+            }
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = copied {
+            tell(&source, error);
+        }
+    }
+}
+
+fn complain(path: &Path, error: &io::Error) {
+    eprintln!("boltwright: collecting {}: {error}", path.display());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::{fs::PermissionsExt, net::UnixListener};
+
+    fn refusal(base: &Path) -> String {
+        Directory::create_in(base, "TEST_DIR")
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn a_directory_is_short_private_and_removed_with_all_it_holds() {
+        let base = tempfile::tempdir().unwrap();
+        let directory = Directory::create_in(base.path(), "TEST_DIR").unwrap();
+        assert!(directory.name().starts_with("bw-") && directory.name().len() == 9);
+        let mode = fs::metadata(directory.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o77, 0);
+        fs::create_dir_all(directory.path().join("alice/regtest")).unwrap();
+        directory.remove().unwrap();
+        assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_directory_too_long_for_a_socket_is_refused_before_a_daemon_fails_on_it() {
+        let base = tempfile::tempdir().unwrap();
+        let long = base.path().join("x".repeat(70));
+        fs::create_dir(&long).unwrap();
+        let error = refusal(&long);
+        assert!(
+            error.contains("bytes too long") && error.contains("107"),
+            "{error}"
+        );
+        assert_eq!(fs::read_dir(&long).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_missing_directory_and_a_file_in_its_place_are_told() {
+        assert!(refusal(Path::new("/no/such")).contains("does not exist"));
+        assert!(refusal(Path::new("/etc/passwd")).contains("is not a directory"));
+        let error = refusal(Path::new("/proc"));
+        assert!(error.contains("/proc"), "{error}");
+    }
+
+    #[test]
+    fn what_is_collected_leaves_out_sockets_and_never_overwrites() {
+        let base = tempfile::tempdir().unwrap();
+        let artifacts = base.path().join("artifacts");
+        let directory = Directory::create_in(base.path(), "TEST_DIR").unwrap();
+        fs::create_dir(directory.path().join("alice")).unwrap();
+        fs::write(directory.path().join("alice/log"), "ready\n").unwrap();
+        let _socket = UnixListener::bind(directory.path().join("alice/rpc")).unwrap();
+        let first = directory.collect(&artifacts, "mod::a_test").unwrap();
+        let second = directory.collect(&artifacts, "mod::a_test").unwrap();
+        assert_eq!(first, artifacts.join("mod.a_test"));
+        assert_eq!(second, artifacts.join("mod.a_test-2"));
+        assert_eq!(
+            fs::read_to_string(second.join("alice/log")).unwrap(),
+            "ready\n"
+        );
+        assert!(!second.join("alice/rpc").exists());
+    }
+}
