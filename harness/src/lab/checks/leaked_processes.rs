@@ -1,0 +1,21 @@
+//! When the daemons have stopped, so have all processes that they had started.
+
+use super::{Check, Finding, When};
+use crate::lab::world::World;
+
+pub(super) const CHECK: Check = Check {
+    name: "leaked processes",
+    when: When::Stopped,
+    find,
+};
+
+fn find(world: &World) -> Vec<Finding> {
+    let living = world.site.living();
+    living
+        .into_iter()
+        .map(|(pid, command)| {
+            let problem = format!("outlived the daemon that started it: {command}");
+            Finding::new("leaked processes", format!("pid {pid}"), problem)
+        })
+        .collect()
+}

@@ -1,0 +1,139 @@
+//! The report as text.
+
+use super::{Paint, Row, table};
+use crate::lab::checks::Finding;
+use crate::lab::world::World;
+use crate::lab::{Timeline, TimelineLine};
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+use std::path::Path;
+
+/// So many lines of the timeline are shown.
+const TAIL: usize = 40;
+
+/// Of each, so many characters.
+const WIDTH: usize = 220;
+
+/// Prints the report of a failed lab on stderr, in one piece.
+pub(in crate::lab) fn print(
+    world: &World,
+    first: &str,
+    findings: &[Finding],
+    rows: &[Row],
+    dir: &Path,
+) {
+    let text = report(world, first, findings, rows, dir, Paint::stderr());
+    // `eprint!` and not a bare write: libtest captures it for its own failure section.
+    eprint!("{text}");
+    let _ = std::io::stderr().flush();
+}
+
+fn report(
+    world: &World,
+    first: &str,
+    findings: &[Finding],
+    rows: &[Row],
+    dir: &Path,
+    paint: Paint,
+) -> String {
+    let mut text = String::new();
+    let elapsed = world.started.elapsed().as_secs_f64();
+    let head = format!("FAILED {} after {elapsed:.2} s", world.name);
+    let _ = writeln!(text, "\n{}", paint.bad(&head));
+    let _ = writeln!(text, "  {}", indented(first));
+    let also: Vec<String> = findings
+        .iter()
+        .map(Finding::to_string)
+        .filter(|finding| finding != first)
+        .collect();
+    if !also.is_empty() {
+        let _ = writeln!(text, "\n{}", paint.strong("the end checks also found"));
+        for finding in also {
+            let _ = writeln!(text, "  {}", indented(&finding));
+        }
+    }
+    text.push_str(&timeline(dir, paint));
+    if !rows.is_empty() {
+        let _ = writeln!(text, "\n{}", paint.strong("nodes at the end"));
+        text.push_str(&table::render(rows, paint));
+    }
+    let shown = dir.display();
+    let _ = writeln!(text, "\ndirectory  {shown} (kept)");
+    let _ = writeln!(text, "all lines  boltwright logs {shown}");
+    let _ = writeln!(
+        text,
+        "again      BOLTWRIGHT_SEED={} {}",
+        world.seed, world.replay
+    );
+    text
+}
+
+/// The last lines of everybody, and before them what the harness did.
+fn timeline(dir: &Path, paint: Paint) -> String {
+    let timeline = match Timeline::read(dir) {
+        Ok(timeline) => timeline,
+        Err(error) => return format!("\nno timeline: {error}\n"),
+    };
+    let all = timeline.lines.len();
+    let tail = &timeline.lines[all.saturating_sub(TAIL)..];
+    let mut text = String::new();
+    let head = format!("timeline: the last {} of {all} lines", tail.len());
+    let note = "(UTC; within a millisecond the order is not causal)";
+    let _ = writeln!(text, "\n{} {}", paint.strong(head), paint.faint(note));
+    for line in tail {
+        let _ = writeln!(text, "{}", timeline.render(line, paint, Some(WIDTH)));
+    }
+    text
+}
+
+impl Timeline {
+    /// One event as a person reads it: time of day, who, what; cut to `width` if that is given.
+    pub fn render(&self, line: &TimelineLine, paint: Paint, width: Option<usize>) -> String {
+        let column = self.sources.iter().map(String::len).max().unwrap_or(0);
+        let name = &self.sources[line.source];
+        let time = line.time.get(11..).unwrap_or("");
+        let mut shown = line.text.clone();
+        if let Some((cut, _)) = width.and_then(|width| shown.char_indices().nth(width)) {
+            shown.truncate(cut);
+            shown.push('…');
+        }
+        let shown = shown.replace('\n', &format!("\n  {:15}  {:column$}  ", "", ""));
+        format!(
+            "  {}  {}  {shown}",
+            paint.faint(format!("{time:15}")),
+            paint.source(line.source, format!("{name:column$}"))
+        )
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.trim_end().replace('\n', "\n  ")
+}
+
+/// Holds the lab for a person, and says how to reach everything in it.
+pub(in crate::lab) fn pause(world: &World, story: Option<&str>) {
+    let mut text = match story {
+        Some(story) => format!("\n{} would fail: {}\n", world.name, indented(story)),
+        None => format!("\n{} would pass\n", world.name),
+    };
+    let _ = writeln!(
+        text,
+        "The lab is kept running in {}",
+        world.site.dir().display()
+    );
+    let _ = writeln!(text, "  {:10} {}", "bitcoind", world.chain.command_line());
+    for node in world.nodes() {
+        let _ = writeln!(text, "  {:10} {}", node.name(), node.command_line());
+    }
+    eprint!("{text}");
+    if std::io::stdin().is_terminal() {
+        eprintln!("Press Enter to end it.");
+        let _ = std::io::stdin().read_line(&mut String::new());
+    } else {
+        eprintln!(
+            "Press Ctrl-C, or send SIGTERM to {}, to end it.",
+            std::process::id()
+        );
+        crate::host::interrupt::wait();
+    }
+}
