@@ -1,0 +1,268 @@
+//! HTTP to bitcoind, under `bitcoincore-rpc`.
+//!
+//! Its stock transport hides what a daemon must know: whether the connection or the
+//! credential failed. This one keeps connections open, sets TCP_NODELAY on them, opens a
+//! new one when bitcoind has dropped an idle one, and reads the cookie again when bitcoind
+//! has been restarted with a new one.
+
+use std::fmt;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bitcoincore_rpc::jsonrpc::{self, Request, Response, base64, client::Transport};
+
+use crate::options::BitcoindAuth;
+
+/// Longer than any call that is made here, `waitforblockheight` included.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const MOST_IDLE: usize = 8;
+/// More than the hexadecimal form of any block.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+
+/// Why a request got no JSON-RPC answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TransportError {
+    #[error("cannot connect to {address}: {source}")]
+    Connect {
+        address: SocketAddr,
+        source: io::Error,
+    },
+    #[error("cannot read the cookie file {path}: {source}")]
+    Cookie { path: String, source: io::Error },
+    #[error("bitcoind at {address} rejected {credential}")]
+    Rejected {
+        address: SocketAddr,
+        credential: String,
+    },
+    #[error("the connection to {address} broke: {source}")]
+    Broken {
+        address: SocketAddr,
+        source: io::Error,
+    },
+    #[error("{address} answered with HTTP status {status}: {body}")]
+    Status {
+        address: SocketAddr,
+        status: u16,
+        body: String,
+    },
+}
+
+pub(super) struct HttpTransport {
+    address: SocketAddr,
+    path: String,
+    auth: BitcoindAuth,
+    /// The `Authorization` header that was accepted last.
+    header: Mutex<Option<String>>,
+    idle: Mutex<Vec<BufReader<TcpStream>>>,
+}
+
+struct Answer {
+    status: u16,
+    body: Vec<u8>,
+    keep: bool,
+}
+
+impl HttpTransport {
+    /// `path` is `/`, or `/wallet/NAME` for the calls of one wallet.
+    pub(super) fn new(address: SocketAddr, path: String, auth: BitcoindAuth) -> Self {
+        HttpTransport {
+            address,
+            path,
+            auth,
+            header: Mutex::default(),
+            idle: Mutex::default(),
+        }
+    }
+
+    fn post(&self, body: &[u8]) -> Result<Vec<u8>, TransportError> {
+        let known = self
+            .header
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let header = match known {
+            Some(header) => header,
+            None => self.credential()?,
+        };
+        let mut answer = self.exchange(&header, body)?;
+        if matches!(answer.status, 401 | 403) {
+            let fresh = self.credential()?;
+            if answer.status == 403 || fresh == header {
+                return Err(self.rejected());
+            }
+            answer = self.exchange(&fresh, body)?;
+            if matches!(answer.status, 401 | 403) {
+                return Err(self.rejected());
+            }
+            *self.header.lock().unwrap_or_else(PoisonError::into_inner) = Some(fresh);
+        } else {
+            *self.header.lock().unwrap_or_else(PoisonError::into_inner) = Some(header);
+        }
+        // JSON-RPC errors come with status 500, or 404 for an unknown method, and a body.
+        if answer.body.first() != Some(&b'{') && answer.body.first() != Some(&b'[') {
+            return Err(TransportError::Status {
+                address: self.address,
+                status: answer.status,
+                body: String::from_utf8_lossy(&answer.body).trim().to_owned(),
+            });
+        }
+        Ok(answer.body)
+    }
+
+    fn rejected(&self) -> TransportError {
+        let credential = match &self.auth {
+            BitcoindAuth::Cookie(path) => format!("the cookie in {}", path.display()),
+            BitcoindAuth::Password { user, .. } => format!("the password of user {user}"),
+        };
+        TransportError::Rejected {
+            address: self.address,
+            credential,
+        }
+    }
+
+    fn credential(&self) -> Result<String, TransportError> {
+        let plain = match &self.auth {
+            BitcoindAuth::Password { user, password } => format!("{user}:{password}"),
+            BitcoindAuth::Cookie(path) => std::fs::read_to_string(path)
+                .map_err(|source| TransportError::Cookie {
+                    path: path.display().to_string(),
+                    source,
+                })?
+                .trim()
+                .to_owned(),
+        };
+        Ok(base64::encode(plain))
+    }
+
+    /// Sends one request. A kept connection may have been closed by bitcoind in the
+    /// meantime: if nothing of an answer has come, the request goes out once more on a new
+    /// connection.
+    fn exchange(&self, header: &str, body: &[u8]) -> Result<Answer, TransportError> {
+        let mut request = format!(
+            "POST {} HTTP/1.1\r\nHost: {}\r\nAuthorization: Basic {header}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            self.path,
+            self.address,
+            body.len()
+        )
+        .into_bytes();
+        request.extend_from_slice(body);
+        let kept = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        if let Some(mut stream) = kept {
+            if let Ok(Some(answer)) = converse(&mut stream, &request) {
+                self.keep(stream, &answer);
+                return Ok(answer);
+            }
+            // One closed connection means that the others are closed as well.
+            self.idle
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clear();
+        }
+        let mut stream = self.connect()?;
+        match converse(&mut stream, &request) {
+            Ok(Some(answer)) => {
+                self.keep(stream, &answer);
+                Ok(answer)
+            }
+            Ok(None) => Err(TransportError::Broken {
+                address: self.address,
+                source: io::ErrorKind::UnexpectedEof.into(),
+            }),
+            Err(source) => Err(TransportError::Broken {
+                address: self.address,
+                source,
+            }),
+        }
+    }
+
+    fn connect(&self) -> Result<BufReader<TcpStream>, TransportError> {
+        let open = || {
+            let stream = TcpStream::connect_timeout(&self.address, CONNECT_TIMEOUT)?;
+            stream.set_nodelay(true)?;
+            stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+            stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
+            Ok(BufReader::new(stream))
+        };
+        open().map_err(|source| TransportError::Connect {
+            address: self.address,
+            source,
+        })
+    }
+
+    fn keep(&self, stream: BufReader<TcpStream>, answer: &Answer) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if answer.keep && idle.len() < MOST_IDLE {
+            idle.push(stream);
+        }
+    }
+}
+
+/// Writes a request and reads its answer; `None` if the other side closed without a word.
+fn converse(stream: &mut BufReader<TcpStream>, request: &[u8]) -> io::Result<Option<Answer>> {
+    stream.get_mut().write_all(request)?;
+    let mut line = String::new();
+    if stream.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let status = line
+        .split(' ')
+        .nth(1)
+        .and_then(|code| code.trim().parse().ok())
+        .ok_or_else(|| malformed("no HTTP status line"))?;
+    let mut length = None;
+    let mut keep = true;
+    loop {
+        line.clear();
+        if stream.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let Some((name, value)) = line.trim_end().split_once(':') else {
+            break;
+        };
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse::<usize>().ok();
+        } else if name.eq_ignore_ascii_case("connection") {
+            keep = !value.trim().eq_ignore_ascii_case("close");
+        }
+    }
+    let length = length
+        .filter(|length| *length <= MOST_BYTES)
+        .ok_or_else(|| malformed("no usable Content-Length"))?;
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body)?;
+    Ok(Some(Answer { status, body, keep }))
+}
+
+fn malformed(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+impl Transport for HttpTransport {
+    fn send_request(&self, request: Request<'_>) -> Result<Response, jsonrpc::Error> {
+        let body = serde_json::to_vec(&request)?;
+        let answer = self
+            .post(&body)
+            .map_err(|error| jsonrpc::Error::Transport(Box::new(error)))?;
+        Ok(serde_json::from_slice(&answer)?)
+    }
+
+    fn send_batch(&self, requests: &[Request<'_>]) -> Result<Vec<Response>, jsonrpc::Error> {
+        let body = serde_json::to_vec(requests)?;
+        let answer = self
+            .post(&body)
+            .map_err(|error| jsonrpc::Error::Transport(Box::new(error)))?;
+        Ok(serde_json::from_slice(&answer)?)
+    }
+
+    fn fmt_target(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}{}", self.address, self.path)
+    }
+}

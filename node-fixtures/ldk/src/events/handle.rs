@@ -1,0 +1,386 @@
+//! Acts on LDK's events.
+//!
+//! Runs on the background loop only. What an event changes is staged and commits together
+//! with the manager that has handed the event out; after a crash in between, LDK hands it
+//! out again, so every arm may run twice for the same event.
+
+use std::sync::Arc;
+
+use bitcoin::Amount;
+use bitcoin::hex::DisplayHex as _;
+use lightning::events::{Event, PaymentPurpose, ReplayEvent};
+use lightning::ln::channelmanager::PaymentId;
+use lightning::sign::SpendableOutputDescriptor;
+use lightning::types::payment::PaymentPreimage;
+use serde_json::json;
+
+use crate::channels::{self, ChannelError, Opened, closure_words};
+use crate::log::log_at;
+use crate::node::Node;
+use crate::payments::{Direction, Payment, Status, failure};
+use crate::time;
+
+/// Handles one event.
+pub(crate) fn handle(node: &Arc<Node>, event: Event) -> Result<(), ReplayEvent> {
+    log_at!(node.log, Debug, "event {}", name(&event));
+    match event {
+        Event::FundingGenerationReady { .. }
+        | Event::ChannelPending { .. }
+        | Event::ChannelReady { .. }
+        | Event::ChannelClosed { .. }
+        | Event::DiscardFunding { .. }
+        | Event::OpenChannelRequest { .. } => channel(node, event),
+        Event::SpendableOutputs {
+            outputs,
+            channel_id,
+        } => {
+            return spendable(node, outputs, channel_id);
+        }
+        Event::BumpTransaction(event) => {
+            // Calls to bitcoind. LDK repeats the event with each block until it is claimed.
+            let node = Arc::clone(node);
+            tokio::task::spawn_blocking(move || node.bumper.handle_event(&event));
+        }
+        other => payment(node, other),
+    }
+    Ok(())
+}
+
+fn channel(node: &Arc<Node>, event: Event) {
+    match event {
+        Event::FundingGenerationReady {
+            temporary_channel_id,
+            counterparty_node_id,
+            channel_value_satoshis,
+            output_script,
+            user_channel_id,
+        } => {
+            // Calls to bitcoind; the loop must not wait for them.
+            let node = Arc::clone(node);
+            tokio::task::spawn_blocking(move || {
+                channels::fund(
+                    &node,
+                    user_channel_id,
+                    temporary_channel_id,
+                    counterparty_node_id,
+                    Amount::from_sat(channel_value_satoshis),
+                    &output_script,
+                );
+            });
+        }
+        Event::ChannelPending {
+            channel_id,
+            user_channel_id,
+            counterparty_node_id,
+            funding_txo,
+            ..
+        } => {
+            log_at!(
+                node.log,
+                Info,
+                "channel {channel_id} with {counterparty_node_id} is pending, funding {funding_txo}"
+            );
+            node.openings.succeeded(
+                user_channel_id,
+                Opened {
+                    channel_id,
+                    funding: funding_txo,
+                },
+            );
+            node.outbox.event(
+                "channel_pending",
+                json!({
+                    "channel_id": channel_id.to_string(),
+                    "peer_id": counterparty_node_id.to_string(),
+                    "funding_txid": funding_txo.txid.to_string(),
+                    "funding_vout": funding_txo.vout,
+                }),
+            );
+        }
+        Event::ChannelReady {
+            channel_id,
+            counterparty_node_id,
+            ..
+        } => {
+            log_at!(
+                node.log,
+                Info,
+                "channel {channel_id} with {counterparty_node_id} is ready"
+            );
+            node.outbox.event(
+                "channel_ready",
+                json!({
+                    "channel_id": channel_id.to_string(),
+                    "peer_id": counterparty_node_id.to_string(),
+                }),
+            );
+        }
+        Event::ChannelClosed {
+            channel_id,
+            user_channel_id,
+            reason,
+            counterparty_node_id,
+            ..
+        } => {
+            let words = closure_words(&reason);
+            log_at!(node.log, Info, "channel {channel_id} is closed: {words}");
+            let refused = ChannelError::Refused(words.clone());
+            if let Some(funding) = node.openings.failed(user_channel_id, refused) {
+                unlock(node, funding);
+            }
+            node.outbox.event(
+                "channel_closed",
+                json!({
+                    "channel_id": channel_id.to_string(),
+                    "peer_id": counterparty_node_id.map(|id| id.to_string()),
+                    "reason": words,
+                }),
+            );
+        }
+        Event::DiscardFunding { funding_info, .. } => {
+            if let lightning::events::FundingInfo::Tx { transaction } = funding_info {
+                unlock(node, transaction);
+            }
+        }
+        Event::OpenChannelRequest {
+            temporary_channel_id,
+            counterparty_node_id,
+            ..
+        } => accept(node, temporary_channel_id, counterparty_node_id),
+        _ => {}
+    }
+}
+
+/// Accepts a peer's channel. LDK leaves this to us only when anchors are on.
+fn accept(
+    node: &Node,
+    temporary: lightning::ln::types::ChannelId,
+    peer: bitcoin::secp256k1::PublicKey,
+) {
+    let mut id = [0; 16];
+    id.copy_from_slice(&node.keys.random_bytes()[..16]);
+    let accepted =
+        node.manager
+            .accept_inbound_channel(&temporary, &peer, u128::from_be_bytes(id), None);
+    if let Err(error) = accepted {
+        log_at!(
+            node.log,
+            Warn,
+            "cannot accept a channel of {peer}: {error:?}"
+        );
+    }
+}
+
+fn unlock(node: &Arc<Node>, transaction: bitcoin::Transaction) {
+    let node = Arc::clone(node);
+    tokio::task::spawn_blocking(move || node.wallet.unlock(&transaction));
+}
+
+/// Outputs of closed channels that are ours to spend go to the sweeper, except those that
+/// pay to the wallet already.
+fn spendable(
+    node: &Node,
+    outputs: Vec<SpendableOutputDescriptor>,
+    channel: Option<lightning::ln::types::ChannelId>,
+) -> Result<(), ReplayEvent> {
+    let to_sweep: Vec<_> = outputs
+        .into_iter()
+        .filter(|output| match output {
+            SpendableOutputDescriptor::StaticOutput { output, .. } => {
+                node.keys.is_own_script(&output.script_pubkey)
+            }
+            _ => true,
+        })
+        .collect();
+    if to_sweep.is_empty() {
+        return Ok(());
+    }
+    let count = to_sweep.len();
+    node.sweeper
+        .track_spendable_outputs(to_sweep, channel, false, None)
+        .map_err(|()| ReplayEvent())?;
+    node.sweep_wanted.notify_one();
+    node.outbox.event(
+        "sweep",
+        json!({ "channel_id": channel.map(|id| id.to_string()), "outputs": count }),
+    );
+    Ok(())
+}
+
+fn payment(node: &Arc<Node>, event: Event) {
+    match event {
+        Event::PaymentClaimable {
+            payment_hash,
+            purpose,
+            amount_msat,
+            ..
+        } => match purpose.preimage() {
+            Some(preimage) => node.manager.claim_funds(preimage),
+            None => {
+                log_at!(
+                    node.log,
+                    Warn,
+                    "no preimage for the payment {payment_hash} of {amount_msat} msat"
+                );
+                node.manager.fail_htlc_backwards(&payment_hash);
+            }
+        },
+        Event::PaymentClaimed {
+            payment_hash,
+            amount_msat,
+            purpose,
+            ..
+        } => {
+            let kind = match purpose {
+                PaymentPurpose::SpontaneousPayment(_) => "keysend",
+                _ => "invoice",
+            };
+            node.ledger.put(
+                payment_hash,
+                Payment::received(payment_hash, kind, amount_msat, purpose.preimage()),
+            );
+            node.outbox.event(
+                "payment_received",
+                json!({
+                    "payment_hash": payment_hash.0.to_lower_hex_string(),
+                    "amount_msat": amount_msat,
+                    "kind": kind,
+                }),
+            );
+        }
+        Event::PaymentSent {
+            payment_id,
+            payment_preimage,
+            payment_hash,
+            fee_paid_msat,
+            ..
+        } => {
+            let id = payment_id.unwrap_or(PaymentId(payment_hash.0));
+            sent(node, id, payment_hash, payment_preimage, fee_paid_msat);
+        }
+        Event::PaymentFailed {
+            payment_id,
+            payment_hash,
+            reason,
+        } => {
+            let hash = payment_hash.unwrap_or(lightning::types::payment::PaymentHash(payment_id.0));
+            failed(node, payment_id, hash, failure::reason_words(reason));
+        }
+        Event::PaymentPathFailed {
+            payment_id: Some(payment_id),
+            payment_hash,
+            failure,
+            path,
+            short_channel_id,
+            ..
+        } => {
+            node.routes.failed(&payment_id, &path);
+            let heard = node.log.hop_failures.take(&payment_hash);
+            let words = failure::path_words(heard, &failure, short_channel_id);
+            log_at!(
+                node.log,
+                Info,
+                "a path of payment {payment_hash} failed: {words}"
+            );
+            node.ledger
+                .update(Direction::Outgoing, payment_hash, |payment| {
+                    payment.failure = Some(words);
+                });
+        }
+        Event::PaymentForwarded {
+            prev_node_id,
+            next_node_id,
+            total_fee_earned_msat,
+            outbound_amount_forwarded_msat,
+            claim_from_onchain_tx,
+            ..
+        } => node.outbox.event(
+            "payment_forwarded",
+            json!({
+                "from": prev_node_id.map(|id| id.to_string()),
+                "to": next_node_id.map(|id| id.to_string()),
+                "amount_msat": outbound_amount_forwarded_msat,
+                "fee_msat": total_fee_earned_msat,
+                "on_chain": claim_from_onchain_tx,
+            }),
+        ),
+        Event::HTLCHandlingFailed {
+            prev_channel_id,
+            failure_type,
+            failure_reason,
+        } => {
+            let words =
+                failure::forward_words(prev_channel_id, &failure_type, failure_reason.as_ref());
+            log_at!(node.log, Info, "{words}");
+        }
+        // A path's success says nothing that `PaymentSent` has not said; the rest belongs
+        // to features that this node does not offer.
+        _ => {}
+    }
+}
+
+fn sent(
+    node: &Node,
+    id: PaymentId,
+    hash: lightning::types::payment::PaymentHash,
+    preimage: PaymentPreimage,
+    fee_msat: Option<u64>,
+) {
+    let paths = node.routes.take(&id).and_then(Result::ok);
+    let mut amount_msat = None;
+    node.ledger.update(Direction::Outgoing, hash, |payment| {
+        payment.status = Status::Succeeded;
+        payment.preimage = Some(preimage.0.to_lower_hex_string());
+        payment.fee_msat = fee_msat;
+        payment.failure = None;
+        payment.settled_us = Some(time::now_us());
+        if let Some(paths) = paths {
+            payment.parts = u32::try_from(paths.len()).ok();
+            payment.hops = paths
+                .iter()
+                .max_by_key(|path| path.hops.len())
+                .map(crate::payments::describe_route);
+        }
+        amount_msat = Some(payment.amount_msat);
+    });
+    node.outbox.event(
+        "payment_sent",
+        json!({
+            "payment_hash": hash.0.to_lower_hex_string(),
+            "amount_msat": amount_msat,
+            "fee_msat": fee_msat,
+        }),
+    );
+    node.outbox.payment_ended(id);
+}
+
+fn failed(node: &Node, id: PaymentId, hash: lightning::types::payment::PaymentHash, reason: &str) {
+    let search = node.routes.take(&id);
+    let mut words = None;
+    node.ledger.update(Direction::Outgoing, hash, |payment| {
+        let mut text = reason.to_owned();
+        if let Some(last) = payment.failure.take() {
+            text.push_str(&format!(": {last}"));
+        } else if let Some(Err(why)) = search {
+            text.push_str(&format!(": {why}"));
+        }
+        payment.status = Status::Failed;
+        payment.failure = Some(text.clone());
+        payment.settled_us = Some(time::now_us());
+        words = Some(text);
+    });
+    node.outbox.event(
+        "payment_failed",
+        json!({ "payment_hash": hash.0.to_lower_hex_string(), "reason": words }),
+    );
+    node.outbox.payment_ended(id);
+}
+
+/// The name of an event, for the log.
+fn name(event: &Event) -> String {
+    let text = format!("{event:?}");
+    let end = text
+        .find(|letter: char| !letter.is_alphanumeric())
+        .unwrap_or(text.len());
+    text[..end].to_owned()
+}

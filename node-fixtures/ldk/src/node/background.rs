@@ -1,0 +1,264 @@
+//! The loop that drives LDK.
+//!
+//! In place of `lightning-background-processor`, which holds every HTLC for a random delay
+//! (57 ms on average, no setting changes it): this loop forwards at once, handles events at
+//! once and commits at once. Privacy by delay is of no use on regtest; honest timing is.
+//!
+//! It runs on a thread of its own, because commits wait for the disk.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lightning::chain::{BestBlock, Listen as _};
+use lightning::events::EventsProvider as _;
+use lightning::util::persist::{
+    CHANNEL_MANAGER_PERSISTENCE_KEY, NETWORK_GRAPH_PERSISTENCE_KEY, SCORER_PERSISTENCE_KEY,
+};
+use lightning::util::ser::Writeable as _;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use super::{Node, Stop};
+use crate::chain::Follower;
+use crate::events;
+use crate::log::log_at;
+use crate::store::{Key, StoreError};
+
+/// LDK's own clock: channel updates, stale payments, unfunded channels.
+const MANAGER_TICK: Duration = Duration::from_secs(60);
+/// Pings, and the end of peers that do not answer them.
+const PEERS_TICK: Duration = Duration::from_secs(10);
+/// How often a changed graph is written.
+const GRAPH_TICK: Duration = Duration::from_secs(5);
+/// How often what payments taught about channels is written.
+const SCORER_TICK: Duration = Duration::from_secs(60);
+/// Claims that bitcoind has not taken are tried again.
+const REBROADCAST_TICK: Duration = Duration::from_secs(30);
+
+/// The loop and what it remembers.
+pub(crate) struct Background {
+    node: Arc<Node>,
+    /// What the graph looked like when it was last written.
+    graph_written: u64,
+}
+
+impl Background {
+    pub(crate) fn new(node: Arc<Node>) -> Self {
+        let graph_written = fingerprint(&node);
+        Background {
+            node,
+            graph_written,
+        }
+    }
+
+    /// Runs until the node is asked to stop, and leaves everything committed.
+    pub(crate) async fn run(mut self) {
+        let node = Arc::clone(&self.node);
+        let mut stop = node.stop.subscribe();
+        let mut tips = node.sync.watch();
+        let mut manager_tick = ticks(MANAGER_TICK);
+        let mut peers_tick = ticks(PEERS_TICK);
+        let mut graph_tick = ticks(GRAPH_TICK);
+        let mut scorer_tick = ticks(SCORER_TICK);
+        let mut rebroadcast_tick = ticks(REBROADCAST_TICK);
+        loop {
+            self.step();
+            tokio::select! {
+                () = node.manager.get_event_or_persistence_needed_future() => {}
+                () = node.chain_monitor.get_update_future() => {}
+                () = node.store.wake.notified() => {}
+                () = node.sweep_wanted.notified() => sweep(&node).await,
+                _ = tips.changed() => after_block(&node).await,
+                _ = manager_tick.tick() => {
+                    node.manager.timer_tick_occurred();
+                    node.chain_monitor.archive_fully_resolved_channel_monitors();
+                }
+                _ = peers_tick.tick() => node.peers.timer_tick_occurred(),
+                _ = graph_tick.tick() => self.stage_graph(),
+                _ = scorer_tick.tick() => stage_scorer(&node),
+                _ = rebroadcast_tick.tick() => node.chain_monitor.rebroadcast_pending_claims(),
+                () = asked(&mut stop) => break,
+            }
+        }
+        self.stage_graph();
+        stage_scorer(&node);
+        self.step();
+        // What the last step released may have changed something once more.
+        self.step();
+    }
+
+    /// Does everything that is due.
+    fn step(&self) {
+        let node = &self.node;
+        let handler = |event| events::handle(node, event);
+        node.manager.process_pending_events(&handler);
+        node.chain_monitor.process_pending_events(&handler);
+        if node.manager.needs_pending_htlc_processing() {
+            node.manager.process_pending_htlc_forwards();
+        }
+        node.peers.process_events();
+        match self.commit() {
+            Ok(true) => node.peers.process_events(),
+            Ok(false) => {}
+            Err(error) => {
+                log_at!(node.log, Error, "state cannot be saved, stopping: {error}");
+                node.request_stop(Stop::Fatal(error.to_string()));
+            }
+        }
+    }
+
+    /// Writes what has changed since the last commit, then tells those who wait for it.
+    /// Returns whether LDK may now have messages to send.
+    ///
+    /// What is staged is taken before the manager is written, so that the manager knows of
+    /// every monitor update in the same commit.
+    fn commit(&self) -> Result<bool, StoreError> {
+        let node = &self.node;
+        let manager_changed = node.manager.get_and_clear_needs_persistence();
+        let updates = node.channel_store.take_unconfirmed();
+        let news = node.outbox.take();
+        let mut changes = node.store.take_staged();
+        // Any of the changes may be a monitor's, so the manager goes with all of them.
+        if node.store.is_durable() && (manager_changed || !changes.is_empty()) {
+            changes.push((
+                Key::new("", "", CHANNEL_MANAGER_PERSISTENCE_KEY),
+                Some(node.manager.encode()),
+            ));
+        }
+        node.store.commit(changes)?;
+        let released = !updates.is_empty();
+        for (channel, update) in updates {
+            if let Err(error) = node.chain_monitor.channel_monitor_updated(channel, update) {
+                log_at!(
+                    node.log,
+                    Error,
+                    "update {update} of channel {channel} is not known: {error:?}"
+                );
+            }
+        }
+        news.tell(node);
+        Ok(released)
+    }
+
+    /// Stages the graph if it has changed.
+    fn stage_graph(&mut self) {
+        let now = fingerprint(&self.node);
+        if self.node.store.is_durable() && now != self.graph_written {
+            self.node.store.stage(
+                Key::new("", "", NETWORK_GRAPH_PERSISTENCE_KEY),
+                Some(self.node.graph.encode()),
+            );
+            self.graph_written = now;
+        }
+    }
+}
+
+/// Returns when the node is asked to stop.
+async fn asked(stop: &mut watch::Receiver<Option<Stop>>) {
+    // An error means that the node is gone, which is the same.
+    let _ = stop.wait_for(Option::is_some).await;
+}
+
+fn ticks(every: Duration) -> tokio::time::Interval {
+    let mut interval = interval_at(Instant::now() + every, every);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
+}
+
+fn stage_scorer(node: &Node) {
+    if node.store.is_durable() {
+        let scorer = node
+            .scorer
+            .read()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        node.store.stage(
+            Key::new("", "", SCORER_PERSISTENCE_KEY),
+            Some(scorer.encode()),
+        );
+    }
+}
+
+/// Changes whenever the graph does: sums up what each entry was last updated with.
+fn fingerprint(node: &Node) -> u64 {
+    let graph = node.graph.read_only();
+    let channels = graph.channels().unordered_iter().map(|(scid, channel)| {
+        let updates = [&channel.one_to_two, &channel.two_to_one];
+        updates.into_iter().flatten().fold(*scid, |sum, update| {
+            sum.wrapping_add(u64::from(update.last_update))
+        })
+    });
+    let nodes = graph.nodes().unordered_iter().map(|(_, node)| {
+        node.announcement_info
+            .as_ref()
+            .map_or(1, |info| u64::from(info.last_update()))
+    });
+    // The order of the entries is not fixed, so the sum must not depend on it.
+    channels.chain(nodes).fold(0, |sum: u64, entry| {
+        sum.wrapping_add(entry.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    })
+}
+
+async fn after_block(node: &Arc<Node>) {
+    node.broadcaster.send_again();
+    sweep(node).await;
+}
+
+/// Spends what closed channels have left us, to the wallet.
+async fn sweep(node: &Arc<Node>) {
+    if node.sweeper.tracked_spendable_outputs().is_empty() {
+        return;
+    }
+    let node = Arc::clone(node);
+    // The sweep pays to a script of the wallet, which may have to be fetched first.
+    let swept = tokio::task::spawn_blocking(move || {
+        if let Err(error) = node.scripts.refill() {
+            log_at!(
+                node.log,
+                Warn,
+                "no address to sweep to, trying again: {error}"
+            );
+        }
+        let _ = node.sweeper.regenerate_and_broadcast_spend_if_necessary();
+    });
+    let _ = swept.await;
+}
+
+/// Tells the parts of a running node of blocks.
+pub(crate) struct ChainFollower(pub(super) Arc<Node>);
+
+impl Follower for ChainFollower {
+    fn connected(&self, block: &bitcoin::Block, height: u32) {
+        let node = &self.0;
+        node.chain_monitor.block_connected(block, height);
+        node.manager.block_connected(block, height);
+        node.sweeper.block_connected(block, height);
+        let hash = block.block_hash();
+        log_at!(node.log, Debug, "block {height} {hash}");
+        node.feed.publish(
+            "block",
+            json!({ "height": height, "hash": hash.to_string() }),
+        );
+    }
+
+    fn disconnected(&self, fork_point: BestBlock) {
+        let node = &self.0;
+        log_at!(
+            node.log,
+            Info,
+            "the chain was reorganised, back to block {} {}",
+            fork_point.height,
+            fork_point.block_hash
+        );
+        node.chain_monitor.blocks_disconnected(fork_point);
+        node.manager.blocks_disconnected(fork_point);
+        node.sweeper.blocks_disconnected(fork_point);
+        node.feed.publish(
+            "reorg",
+            json!({
+                "height": fork_point.height,
+                "hash": fork_point.block_hash.to_string(),
+            }),
+        );
+    }
+}
