@@ -110,8 +110,10 @@ fn eight_labs_that_start_at_once_prepare_one_chain() {
 #[ignore = "a part of another test, which runs it in a process of its own"]
 fn one_without_bitcoind() {
     let site = Arc::new(Site::open().unwrap());
-    let error = Chain::start(&site, ChainOptions::default()).unwrap_err();
-    println!("{error}");
+    // Its words are for the test that runs it.
+    if let Err(error) = Chain::start(&site, ChainOptions::default()) {
+        println!("{error}");
+    }
     Arc::into_inner(site).unwrap().remove().unwrap();
 }
 
@@ -129,7 +131,7 @@ fn without_bitcoind_the_error_names_where_it_was_looked_for_and_how_to_get_it() 
     for words in [
         "BITCOIND_EXE",
         &home.path().display().to_string(),
-        "/nowhere/bin",
+        "PATH",
         "boltwright install bitcoind",
     ] {
         assert!(text.contains(words), "{words} is not in: {text}");

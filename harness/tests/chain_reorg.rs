@@ -103,13 +103,54 @@ fn payments_can_be_shifted_to_later_blocks() {
 }
 
 #[test]
-fn payments_can_be_shifted_to_earlier_blocks() {
+fn payments_can_be_shifted_to_earlier_blocks_as_far_as_their_lock_time_allows() {
     on_a_chain(|chain| {
+        let address = chain.wallet("friend").unwrap().address().unwrap();
+        let fork = chain.tip().unwrap().height;
         chain.mine(3).unwrap();
-        let paid = one_payment_a_block(chain, 1)[0];
-        let before = height_of(chain, &paid).unwrap();
-        chain.reorg(3, options(Orphans::Shift(-2))).unwrap();
-        assert_eq!(height_of(chain, &paid), Some(before - 2));
+        let pay = |lock_time: u32| -> Txid {
+            let outputs = json!([{ address.to_string(): 1 }]);
+            let options = json!({ "locktime": lock_time, "fee_rate": 10 });
+            let nothing = Value::Null;
+            let paid: Value = chain
+                .wallet("lab")
+                .unwrap()
+                .call(
+                    "send",
+                    &[outputs, nothing.clone(), nothing.clone(), nothing, options],
+                )
+                .unwrap();
+            serde_json::from_value(paid["txid"].clone()).unwrap()
+        };
+        let (free, locked) = (pay(0), pay(fork + 2));
+        chain.mine(1).unwrap();
+        assert_eq!(height_of(chain, &free), Some(fork + 4));
+
+        let reorg = chain.reorg(4, options(Orphans::Shift(-3))).unwrap();
+        assert_eq!(reorg.mined_again.len(), 2);
+        assert_eq!(height_of(chain, &free), Some(fork + 1));
+        assert_eq!(height_of(chain, &locked), Some(fork + 3));
+    });
+}
+
+#[test]
+fn a_payment_with_the_change_of_another_never_comes_before_it() {
+    on_a_chain(|chain| {
+        let friend = chain.wallet("friend").unwrap();
+        chain
+            .send_and_mine(&friend.address().unwrap(), COIN * 10)
+            .unwrap();
+        let thirds: Vec<Txid> = (0..3)
+            .map(|_| {
+                let txid = friend.send(&friend.address().unwrap(), COIN).unwrap();
+                chain.mine(1).unwrap();
+                txid
+            })
+            .collect();
+        let reorg = chain.reorg(3, options(Orphans::Shift(-2))).unwrap();
+        assert_eq!(reorg.mined_again, thirds);
+        let heights: Vec<_> = thirds.iter().map(|txid| height_of(chain, txid)).collect();
+        assert!(heights.is_sorted(), "{heights:?}");
     });
 }
 
@@ -149,12 +190,26 @@ fn double_spend(chain: &Chain, original: &Transaction) -> Transaction {
     for input in &mut other.input {
         input.witness.clear();
     }
+    // To bitcoind they are spent, so it has to be told of them.
+    let coins: Vec<Value> = original
+        .input
+        .iter()
+        .map(|input| {
+            let coin = input.previous_output;
+            let source = chain.transaction(&coin.txid).unwrap().unwrap().transaction;
+            let output = &source.output[coin.vout as usize];
+            json!({
+                "txid": coin.txid,
+                "vout": coin.vout,
+                "scriptPubKey": output.script_pubkey.to_hex_string(),
+                "amount": output.value.to_btc(),
+            })
+        })
+        .collect();
     let lab = chain.wallet("lab").unwrap();
+    let unsigned = json!(encode::serialize_hex(&other));
     let signed: Value = lab
-        .call(
-            "signrawtransactionwithwallet",
-            &[json!(encode::serialize_hex(&other))],
-        )
+        .call("signrawtransactionwithwallet", &[unsigned, json!(coins)])
         .unwrap();
     assert_eq!(signed["complete"], json!(true), "{signed}");
     encode::deserialize_hex(signed["hex"].as_str().unwrap()).unwrap()
@@ -232,7 +287,7 @@ fn a_transaction_that_does_not_belong_in_the_branch_is_refused_in_bitcoinds_word
     on_a_chain(|chain| {
         let paid = one_payment_a_block(chain, 1)[0];
         let mut forged = chain.transaction(&paid).unwrap().unwrap().transaction;
-        forged.output[0].value += Amount::from_sat(1);
+        forged.output[0].value -= Amount::from_sat(1);
         let tip = chain.tip().unwrap();
         let error = chain
             .reorg(
@@ -245,6 +300,6 @@ fn a_transaction_that_does_not_belong_in_the_branch_is_refused_in_bitcoinds_word
             .unwrap_err()
             .to_string();
         assert_eq!(chain.tip().unwrap(), tip);
-        assert!(error.contains("script"), "{error}");
+        assert!(error.contains("script-verify-flag-failed"), "{error}");
     });
 }

@@ -72,6 +72,14 @@ pub enum Error {
     /// What was waited for did not come.
     #[error(transparent)]
     Wait(#[from] host::wait::Failure),
+    /// A wallet cannot have this name.
+    #[error("wallet {name:?}: {problem}")]
+    Wallet {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// The starting chain could not be made.
     #[error("preparing the starting chain: {problem}; log: {log}", log = log.display())]
     Prepare {

@@ -137,7 +137,7 @@ impl Chain {
     /// funds (an LDK node, say) gets one of its own. `lab` is the one that pays for everything.
     ///
     /// # Errors
-    /// When bitcoind refuses the name.
+    /// When the name is empty or a path, or bitcoind refuses it.
     pub fn wallet(&self, name: &str) -> Result<Wallet, Error> {
         // Locked throughout, so that two threads do not both create it.
         let mut launch = self.launch();

@@ -1,9 +1,12 @@
 //! Reorganisations: another branch wins.
 use super::{Chain, Error, block::Branch, launch::seconds, mine::Tip};
-use bitcoin::{Block, BlockHash, CompactTarget, OutPoint, Transaction, Txid, consensus::encode};
+use bitcoin::{
+    Block, BlockHash, CompactTarget, OutPoint, Transaction, Txid, absolute::LockTime,
+    consensus::encode,
+};
 use serde::Deserialize;
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What becomes of the transactions in the blocks that a reorganisation drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,8 +16,9 @@ pub enum Orphans {
     MineAgain,
     /// They return to the mempool and wait there.
     ToMempool,
-    /// The new branch has them so many blocks later (or, below zero, earlier, but never before the
-    /// branch begins). It grows as far as that takes.
+    /// The new branch has them so many blocks later, and grows as far as that takes; or, below zero,
+    /// earlier, but not before the branch begins, nor before their lock time (of bitcoind's own
+    /// wallets' payments most are locked until the block after the tip that they were made at).
     Shift(i32),
 }
 
@@ -105,8 +109,8 @@ impl Chain {
             blocks.push(self.block(&hash)?);
             dropped.push(hash);
         }
-        let plan = plan(blocks, &options, length as usize);
         let mut branch = self.branch_at(old.height - depth)?;
+        let plan = plan(blocks, &options, branch.height + 1, length as usize);
         let fork = Tip {
             height: branch.height,
             hash: branch.tip,
@@ -133,10 +137,12 @@ impl Chain {
         let new = self.tip()?;
         if new.hash != branch.tip {
             // A block that lies beside the best chain is checked only when its branch has won.
-            let reason = self
-                .log()
-                .find(mark, "ConnectBlock.*failed|bad-|non-final|invalid block")?
-                .unwrap_or_else(|| "it does not say why".to_owned());
+            let log = self.log();
+            let reason = match log.find(mark, "ConnectBlock .* failed|CheckBlock|AcceptBlock")? {
+                Some(reason) => Some(reason),
+                None => log.find(mark, "InvalidChainFound")?,
+            };
+            let reason = reason.unwrap_or_else(|| "it does not say why".to_owned());
             return Err(refuse(format!("bitcoind stays at {new:?}: {reason}")));
         }
         let mempool: HashSet<Txid> = self.mempool()?.into_iter().collect();
@@ -198,7 +204,7 @@ impl Chain {
 
 /// Distributes the dropped blocks' transactions, which are in an order that respects who spends
 /// whom, and keeps that order.
-fn plan(dropped: Vec<Block>, options: &ReorgOptions, length: usize) -> Plan {
+fn plan(dropped: Vec<Block>, options: &ReorgOptions, first: u32, length: usize) -> Plan {
     let shift = match options.orphans {
         Orphans::MineAgain => Some(0),
         Orphans::Shift(by) => Some(i64::from(by)),
@@ -213,6 +219,7 @@ fn plan(dropped: Vec<Block>, options: &ReorgOptions, length: usize) -> Plan {
         .iter()
         .map(Transaction::compute_txid)
         .collect();
+    let mut places: HashMap<Txid, usize> = HashMap::new();
     let mut void: HashSet<Txid> = HashSet::new();
     for (place, block) in (0i64..).zip(dropped) {
         for transaction in block.txdata {
@@ -234,7 +241,13 @@ fn plan(dropped: Vec<Block>, options: &ReorgOptions, length: usize) -> Plan {
                 others.push(txid);
                 continue;
             };
-            let place = usize::try_from(place + shift).unwrap_or(0);
+            // Not before its lock time, nor before what it spends.
+            let mut place = usize::try_from(place + shift).unwrap_or(0);
+            place = place.max(first_final(&transaction, first));
+            for coin in spends(&transaction) {
+                place = place.max(places.get(&coin.txid).copied().unwrap_or(0));
+            }
+            places.insert(txid, place);
             if blocks.len() <= place {
                 blocks.resize(place + 1, Vec::new());
             }
@@ -248,6 +261,17 @@ fn plan(dropped: Vec<Block>, options: &ReorgOptions, length: usize) -> Plan {
         blocks,
         mined_again,
         others,
+    }
+}
+
+/// In which block of a branch that begins at height `first` a transaction's lock time lets it be.
+fn first_final(transaction: &Transaction, first: u32) -> usize {
+    match transaction.lock_time {
+        LockTime::Blocks(height) if transaction.is_lock_time_enabled() => {
+            // The first height above its lock time.
+            (height.to_consensus_u32() + 1).saturating_sub(first) as usize
+        }
+        _ => 0,
     }
 }
 

@@ -161,7 +161,6 @@ fn died_or(session: &Session, failure: Failure) -> Failure {
 }
 
 /// A client with errors in words.
-#[derive(Debug)]
 pub(super) struct Rpc {
     link: Arc<Link>,
     client: Client,
@@ -222,6 +221,12 @@ impl Rpc {
             other => other.to_string(),
         };
         Error::Transport { call, problem, log }
+    }
+}
+
+impl fmt::Debug for Rpc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.client.fmt(f)
     }
 }
 

@@ -183,6 +183,16 @@ impl Chain {
 
 /// Loads the wallet if it is stored, else creates it.
 pub(super) fn open(daemon: &Daemon, name: &str) -> Result<(), Error> {
+    // To bitcoind it is a path, which may lead out of the lab's directory.
+    let problem = match name {
+        "" | "." | ".." => Some("a wallet needs a name"),
+        _ if name.contains('/') => Some("a wallet's name is no path"),
+        _ => None,
+    };
+    if let Some(problem) = problem {
+        let name = name.to_owned();
+        return Err(Error::Wallet { name, problem });
+    }
     #[derive(Deserialize)]
     struct Stored {
         wallets: Vec<Entry>,
