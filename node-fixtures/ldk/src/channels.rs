@@ -11,7 +11,7 @@ use std::time::Duration;
 use bitcoin::secp256k1::PublicKey;
 use bitcoin::{Amount, OutPoint, ScriptBuf, Transaction};
 use lightning::events::ClosureReason;
-use lightning::ln::channel_state::ChannelDetails;
+use lightning::ln::channel_state::{ChannelDetails, ChannelShutdownState};
 use lightning::ln::types::ChannelId;
 use lightning::util::errors::APIError;
 use lightning::util::scid_utils::{block_from_scid, tx_index_from_scid, vout_from_scid};
@@ -260,6 +260,9 @@ fn describe(node: &Node, channel: &ChannelDetails) -> Value {
         "confirmations": channel.confirmations,
         "ready": channel.is_channel_ready,
         "usable": channel.is_usable,
+        "closing": channel
+            .channel_shutdown_state
+            .is_some_and(|state| state != ChannelShutdownState::NotShuttingDown),
         "pending_htlcs": channel.pending_inbound_htlcs.len() + channel.pending_outbound_htlcs.len(),
     })
 }

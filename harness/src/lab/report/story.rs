@@ -11,6 +11,9 @@ use std::path::Path;
 /// So many lines of the timeline are shown.
 const TAIL: usize = 40;
 
+/// How daemons mark the lines that only their own developers want to see at first.
+const DETAIL: &[&str] = &["DEBUG", "TRACE", "GOSSIP", "[DBG]", "[TRC]", "IO"];
+
 /// Of each, so many characters.
 const WIDTH: usize = 220;
 
@@ -75,10 +78,21 @@ fn timeline(dir: &Path, paint: Paint) -> String {
         Err(error) => return format!("\nno timeline: {error}\n"),
     };
     let all = timeline.lines.len();
-    let tail = &timeline.lines[all.saturating_sub(TAIL)..];
+    let is_detail = |line: &&TimelineLine| {
+        let level = line.text.split_ascii_whitespace().next();
+        level.is_some_and(|level| DETAIL.contains(&level))
+    };
+    let mut tail: Vec<&TimelineLine> = timeline
+        .lines
+        .iter()
+        .filter(|line| !is_detail(line))
+        .collect();
+    let hidden = all - tail.len();
+    tail.drain(..tail.len().saturating_sub(TAIL));
     let mut text = String::new();
-    let head = format!("timeline: the last {} of {all} lines", tail.len());
-    let note = "(UTC; within a millisecond the order is not causal)";
+    let head = format!("timeline: the last {} lines of {all}", tail.len());
+    let note =
+        format!("(without {hidden} of detail; UTC; within a millisecond the order is not causal)");
     let _ = writeln!(text, "\n{} {}", paint.strong(head), paint.faint(note));
     for line in tail {
         let _ = writeln!(text, "{}", timeline.render(line, paint, Some(WIDTH)));

@@ -24,9 +24,6 @@ pub(super) struct LdkClient {
     seen: AtomicU64,
 }
 
-/// The daemon's code for a payment that was tried and failed.
-const PAYMENT_FAILED: i64 = 10;
-
 impl LdkClient {
     pub fn connect(socket: &Path) -> Result<LdkClient, Failure> {
         Ok(LdkClient {
@@ -104,17 +101,13 @@ impl Client for LdkClient {
         struct Line {
             id: NodeId,
             address: Option<String>,
-            #[serde(default = "yes")]
-            connected: bool,
         }
         let answer: Answer = self.get("listpeers", json!({}))?;
-        let connected = answer.peers.into_iter().filter(|peer| peer.connected);
-        Ok(connected
-            .map(|peer| Peer {
-                id: peer.id,
-                address: peer.address,
-            })
-            .collect())
+        let peer = |line: Line| Peer {
+            id: line.id,
+            address: line.address,
+        };
+        Ok(answer.peers.into_iter().map(peer).collect())
     }
 
     fn fund_address(&self) -> Result<Address, Failure> {
@@ -134,17 +127,14 @@ impl Client for LdkClient {
         struct Answer {
             onchain_confirmed_sat: u64,
             onchain_unconfirmed_sat: u64,
-            lightning_msat: Option<u64>,
-            lightning_sat: u64,
+            lightning_msat: u64,
             sweeping_sat: u64,
         }
         let answer: Answer = self.get("balance", json!({}))?;
         Ok(Balance {
             confirmed: Amount::from_sat(answer.onchain_confirmed_sat),
             unconfirmed: Amount::from_sat(answer.onchain_unconfirmed_sat),
-            channels: answer
-                .lightning_msat
-                .map_or(Msat::from_sat(answer.lightning_sat), Msat::new),
+            channels: Msat::new(answer.lightning_msat),
             sweeping: Amount::from_sat(answer.sweeping_sat),
         })
     }
@@ -313,7 +303,7 @@ impl Client for LdkClient {
     fn wait_activity(&self, timeout: Duration) -> bool {
         #[derive(Deserialize)]
         struct Answer {
-            next: u64,
+            last: u64,
         }
         let params = json!({
             "after": self.seen.load(Ordering::Relaxed),
@@ -325,7 +315,7 @@ impl Client for LdkClient {
             .and_then(|answer| read::<Answer>("waitevent", &params, answer));
         match answer {
             Ok(answer) => {
-                self.seen.fetch_max(answer.next, Ordering::Relaxed);
+                self.seen.fetch_max(answer.last, Ordering::Relaxed);
                 true
             }
             Err(_) => false,
@@ -362,7 +352,6 @@ struct ChannelLine {
     ready: bool,
     usable: bool,
     pending_htlcs: usize,
-    #[serde(default)]
     closing: bool,
 }
 
@@ -398,10 +387,7 @@ impl ChannelLine {
 
 /// Why a payment failed, from the error that the daemon sent: `data.reason`.
 pub(super) fn payment_failure(error: &Value) -> Option<FailureReason> {
-    if error["code"].as_i64() != Some(PAYMENT_FAILED) {
-        return None;
-    }
-    Some(match error["data"]["reason"].as_str().unwrap_or_default() {
+    Some(match error["data"]["reason"].as_str()? {
         "incorrect_or_unknown_payment_details" => FailureReason::UnknownPaymentDetails,
         "no_route" => FailureReason::NoRoute,
         "invoice_expired" => FailureReason::InvoiceExpired,
@@ -439,8 +425,4 @@ fn parsed<T: FromStr<Err = String>>(
 ) -> Result<T, Failure> {
     text.parse()
         .map_err(|error: String| failure(method, params, error, false))
-}
-
-fn yes() -> bool {
-    true
 }

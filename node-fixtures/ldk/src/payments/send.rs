@@ -54,6 +54,25 @@ pub(crate) enum PayError {
     Stopping,
 }
 
+impl PayError {
+    /// One word for why a payment failed, for callers that decide by it; `None` where the request
+    /// itself was wrong and nothing was tried.
+    pub(crate) fn reason(&self) -> Option<&str> {
+        match self {
+            PayError::Expired(_) => Some("invoice_expired"),
+            PayError::AlreadyPaid | PayError::UnderWay => Some("already_paid"),
+            PayError::TimedOut { .. } => Some("timed_out"),
+            PayError::Failed(words) if words.starts_with("no route") => Some("no_route"),
+            PayError::Failed(words) if words.contains(UNKNOWN_DETAILS) => Some(UNKNOWN_DETAILS),
+            PayError::Failed(words) => Some(words),
+            _ => None,
+        }
+    }
+}
+
+/// BOLT 4's name for a hash that the payee does not know, or a wrong amount for it.
+const UNKNOWN_DETAILS: &str = "incorrect_or_unknown_payment_details";
+
 /// Callers who wait for the end of a payment.
 #[derive(Default)]
 pub(crate) struct Waiting {

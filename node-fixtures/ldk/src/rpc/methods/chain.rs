@@ -31,6 +31,7 @@ pub(super) async fn balance(node: &Arc<Node>, _: Nothing) -> Answer {
     Ok(json!({
         "onchain_confirmed_sat": onchain.confirmed.to_sat(),
         "onchain_unconfirmed_sat": onchain.unconfirmed.to_sat(),
+        "lightning_msat": channels::total_local_msat(node),
         "lightning_sat": channels::total_local_msat(node) / 1000,
         "sweeping_sat": sweeping_sat(node),
     }))

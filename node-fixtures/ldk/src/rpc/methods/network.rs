@@ -22,7 +22,10 @@ pub(super) struct FindRoute {
 
 pub(super) fn findroute(node: &Node, params: &FindRoute) -> Answer {
     let route = payments::find_route(node, node_id(&params.id)?, params.amount_msat)
-        .map_err(|why| Failure::new(code::PAYMENT, format!("no route: {why}")))?;
+        .map_err(|why| {
+            Failure::new(code::PAYMENT, format!("no route: {why}"))
+                .with(json!({ "reason": "no_route" }))
+        })?;
     let paths: Vec<Value> = route.paths.iter().map(payments::describe_route).collect();
     Ok(json!({
         "amount_msat": route.get_total_amount(),

@@ -99,7 +99,12 @@ fn outcome(outcome: Result<Payment, PayError>) -> Answer {
             PayError::Stopping => code::STOPPING,
             _ => code::PAYMENT,
         };
-        Failure::new(code, error)
+        let data = error.reason().map(|reason| json!({ "reason": reason }));
+        let failure = Failure::new(code, error);
+        match data {
+            Some(data) => failure.with(data),
+            None => failure,
+        }
     })?;
     Ok(json!({
         "payment_hash": payment.payment_hash,
