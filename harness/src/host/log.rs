@@ -64,6 +64,13 @@ impl LogFile {
         Ok(self.follow(mark).lines(false)?)
     }
 
+    /// All whole lines from `mark` to now, and the place behind them.
+    pub fn read_on(&self, mark: Mark) -> Result<(Vec<String>, Mark)> {
+        let mut follow = self.follow(mark);
+        let lines = follow.lines(false)?;
+        Ok((lines, Mark(follow.at)))
+    }
+
     /// The first line from `mark` on that matches the regular expression, if there is one already.
     pub fn find(&self, mark: Mark, pattern: &str) -> Result<Option<String>> {
         let pattern = compile(pattern)?;

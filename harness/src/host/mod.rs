@@ -4,6 +4,7 @@
 //! the knobs read from the environment. The floors above call it; it calls nobody.
 
 pub mod address;
+pub mod census;
 pub mod clock;
 mod death;
 pub mod directory;
@@ -22,7 +23,6 @@ pub mod program;
 pub mod role;
 pub mod site;
 mod spawn_error;
-pub mod tree;
 pub mod wait;
 
 pub use address::Block;

@@ -383,7 +383,10 @@ mod tests {
                     looks += 1;
                     Step::<()>::NotYet(String::new())
                 },
-                |longest| assert!(longest <= Duration::from_millis(40)),
+                |longest| {
+                    assert!(longest <= Duration::from_millis(40));
+                    true
+                },
             );
         assert!(failure.is_err());
         assert!(looks < 60, "{looks} looks in 40 ms");

@@ -26,12 +26,13 @@ use nix::{
 use std::{
     any::Any,
     collections::BTreeMap,
-    ffi::OsString,
+    ffi::{CString, NulError, OsStr, OsString},
     fs::File,
     io::{self, ErrorKind, Read},
+    iter,
     os::{
         fd::{AsFd, FromRawFd, OwnedFd},
-        unix::{net::UnixStream, process::CommandExt},
+        unix::{ffi::OsStrExt, net::UnixStream, process::CommandExt},
     },
     panic::{self, AssertUnwindSafe},
     path::Path,
@@ -119,7 +120,7 @@ fn close_all_from_3() {
 }
 
 /// Blocks every signal and opens a descriptor that tells of children. So nothing short of SIGKILL
-/// ends a keeper; std gives the processes it starts an empty mask again.
+/// ends a keeper. The processes that it starts get an empty mask again.
 fn hear_of_children() -> io::Result<SignalFd> {
     // What the test (or a `nohup`) ignores would stay ignored in the daemons; an ignored SIGCHLD
     // would even lose us their exits.
@@ -331,32 +332,49 @@ fn start(order: &Order) -> Result<u32, (Step, io::Error)> {
         true => role::executable().map_err(|_| (Step::Start, Errno::ENOENT.into()))?,
         false => order.program.clone(),
     };
+    let words = |error: NulError| (Step::Start, io::Error::from(error));
+    let file = c_string(program.as_os_str()).map_err(words)?;
+    let arguments = iter::once(&order.argv0).chain(&order.args);
+    let arguments: Vec<CString> = arguments
+        .map(|argument| c_string(argument))
+        .collect::<Result<_, _>>()
+        .map_err(words)?;
+    let environment: Vec<CString> = order
+        .env
+        .iter()
+        .map(|(name, value)| c_string(&[name.as_os_str(), value].join(OsStr::new("="))))
+        .collect::<Result<_, _>>()
+        .map_err(words)?;
     let keeper = unistd::getpid();
-    let mut command = process::Command::new(program);
+    let mut command = process::Command::new(&program);
     command
-        .arg0(&order.argv0)
-        .args(&order.args)
-        .env_clear()
-        .envs(order.env.iter().map(|(name, value)| (name, value)))
         .current_dir(&order.dir)
         .stdin(process::Stdio::null())
         .stdout(append(&order.stdout, Step::Stdout)?)
         .stderr(append(&order.stderr, Step::Stderr)?)
         .process_group(0);
     // SAFETY: between fork and exec, in a child of a process with one thread: nothing is locked that
-    // would stay so. The closure makes two system calls and allocates nothing.
+    // would stay so, and the closure may do what it likes.
     unsafe {
         command.pre_exec(move || {
             // If we are killed, it dies: this is bound to our thread, which lives as long as we do.
             prctl::set_pdeathsig(Signal::SIGKILL)?;
             // Had we died before that call, nobody would tell it.
-            match unistd::getppid() == keeper {
-                true => Ok(()),
-                false => Err(Errno::ESRCH.into()),
+            if unistd::getppid() != keeper {
+                return Err(Errno::ESRCH.into());
             }
+            // std leaves our mask in place, which blocks everything.
+            sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
+            // std would go on to `execvp`, which hands a damaged program to a shell as its script.
+            let never = unistd::execve(&file, &arguments, &environment);
+            Err(never.err().unwrap_or(Errno::ENOEXEC).into())
         });
     }
     let child = command.spawn().map_err(|error| (Step::Start, error))?;
     // Dropped and never waited for: `waitpid(-1)` collects it, and the two must not meet.
     Ok(child.id())
+}
+
+fn c_string(text: &OsStr) -> Result<CString, NulError> {
+    CString::new(text.as_bytes())
 }

@@ -1,0 +1,518 @@
+//! What a site starts, and how that lives, speaks and dies: stub daemons.
+mod host_support;
+
+use boltwright::host::{
+    Error, Exit, Mark, Origin, Process, Program, Site, State, Step, StoppedBy, Wait,
+    address::LEASE_PORT, wait::Failure,
+};
+use host_support::{SOON, eventually, is_alive, is_free, run, script};
+use std::{
+    collections::BTreeSet,
+    fs,
+    net::TcpListener,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    sync::{Arc, Barrier},
+    thread,
+    time::{Duration, Instant},
+};
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// The words of a spawn that fails for this file.
+fn refusal(site: &Site, path: &Path) -> String {
+    let program = Program {
+        name: "daemon".to_owned(),
+        path: path.to_owned(),
+        origin: Origin::Given,
+        argv0: None,
+    };
+    let command = boltwright::host::Command::new("daemon", program, site.dir().join("daemon"));
+    match site.spawn(command) {
+        Err(error @ Error::Spawn { .. }) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn executable(site: &Site, name: &str, content: &[u8]) -> std::path::PathBuf {
+    let path = site.dir().join(name);
+    fs::write(&path, content).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[test]
+fn a_program_that_cannot_be_executed_says_why() {
+    let site = Site::open().unwrap();
+    // The header of a program for a 64-bit ARM, or for x86-64 if this is one.
+    let mut foreign = b"\x7fELF\x02\x01\x01".to_vec();
+    foreign.resize(64, 0);
+    foreign[16] = 2;
+    foreign[18] = if cfg!(target_arch = "aarch64") {
+        62
+    } else {
+        183
+    };
+    for (file, why) in [
+        (site.dir().join("absent"), "does not exist"),
+        (executable(&site, "empty", b""), "empty file"),
+        (
+            executable(&site, "text", b"hello\n"),
+            "nor a script that begins with #!",
+        ),
+        (
+            executable(&site, "orphan", b"#!/no/such/shell\n"),
+            "script for /no/such/shell, which does not exist",
+        ),
+        (executable(&site, "foreign", &foreign), "another processor"),
+        (site.dir().to_owned(), "is a directory"),
+        ("/etc/passwd".into(), "chmod +x"),
+    ] {
+        let words = refusal(&site, &file);
+        assert!(words.starts_with("daemon did not start: "), "{words}");
+        assert!(words.contains(why), "{why}: {words}");
+    }
+    assert!(refusal(&site, &site.dir().join("foreign")).contains("Exec format error"));
+    // The site is none the worse for it.
+    assert_eq!(
+        run(&site, "well", "exit 0").wait_exit(SOON).unwrap(),
+        Exit::Code(0)
+    );
+    site.remove().unwrap();
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_says_why() {
+    let site = Site::open().unwrap();
+    fs::write(site.dir().join("daemon"), "a file in its place").unwrap();
+    let error = site
+        .spawn(script(&site, "daemon", "exit 0"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("creating") && error.contains("/daemon"),
+        "{error}"
+    );
+    site.remove().unwrap();
+}
+
+#[test]
+fn a_daemon_gets_a_home_of_its_own_and_a_scrubbed_environment() {
+    let site = Site::open().unwrap();
+    let mut command = script(&site, "alice", "env; pwd; echo done");
+    command.env.insert("COLOUR".into(), "orange".into());
+    let alice = site.spawn(command).unwrap();
+    alice
+        .log()
+        .wait_for(Mark::START, "^done$", LONG, &alice)
+        .unwrap();
+    let lines = alice.log().lines_from(Mark::START).unwrap();
+    let dir = site.dir().join("alice").display().to_string();
+    for expected in [
+        format!("HOME={dir}"),
+        format!("TMPDIR={dir}/tmp"),
+        "COLOUR=orange".to_owned(),
+        format!("BOLTWRIGHT_LAB={}", site.marker()),
+        dir,
+    ] {
+        assert!(lines.contains(&expected), "{expected}: {lines:?}");
+    }
+    // Cargo gives every test dozens of these.
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+    assert!(
+        !lines.iter().any(|line| line.starts_with("CARGO_")),
+        "{lines:?}"
+    );
+    site.remove().unwrap();
+}
+
+#[test]
+fn a_wait_fails_at_once_and_with_its_words_when_the_daemon_dies() {
+    let site = Site::open().unwrap();
+    let daemon = run(
+        &site,
+        "bitcoind",
+        "echo loading; echo 'Error: no such option' >&2; exit 3",
+    );
+    let began = Instant::now();
+    let failure = Wait::for_("bitcoind to answer")
+        .timeout(LONG)
+        .watching(&daemon)
+        .until(|| Step::<()>::NotYet("connection refused".to_owned()))
+        .unwrap_err();
+    assert!(
+        began.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        began.elapsed()
+    );
+    let story = failure.to_string();
+    for part in [
+        "bitcoind to answer",
+        "exit code 3",
+        "Error: no such option",
+        "loading",
+        "/bitcoind/stdout",
+    ] {
+        assert!(story.contains(part), "{part}: {story}");
+    }
+    let Failure::Died { death, last, .. } = failure else {
+        panic!("{failure:?}")
+    };
+    assert_eq!((death.exit, death.pid), (Exit::Code(3), daemon.pid()));
+    assert_eq!(last, "connection refused");
+    site.remove().unwrap();
+}
+
+#[test]
+fn a_wait_that_runs_out_of_time_shows_the_log_of_what_it_watched() {
+    let site = Site::open().unwrap();
+    let daemon = run(&site, "alice", "echo syncing headers; exec sleep 1030");
+    daemon
+        .log()
+        .wait_for(Mark::START, "syncing", LONG, &daemon)
+        .unwrap();
+    let story = Wait::for_("alice to be synced")
+        .timeout(Duration::from_millis(50))
+        .watching(&daemon)
+        .until(|| Step::<()>::NotYet("height 101".to_owned()))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        story.contains("height 101") && story.contains("\n    syncing headers"),
+        "{story}"
+    );
+    site.remove().unwrap();
+}
+
+#[test]
+fn what_a_daemon_writes_while_it_exits_is_still_read() {
+    let site = Site::open().unwrap();
+    let daemon = run(
+        &site,
+        "daemon",
+        r"printf '\377 first\nlast \360 words'; exit 1",
+    );
+    let line = daemon
+        .log()
+        .wait_for(Mark::START, "last .* words$", LONG, &daemon)
+        .unwrap();
+    assert!(line.starts_with("last "), "{line}");
+    // But what is not there will not come either.
+    let began = Instant::now();
+    let error = daemon
+        .log()
+        .wait_for(Mark::START, "more", LONG, &daemon)
+        .unwrap_err();
+    assert!(began.elapsed() < SOON);
+    assert!(
+        matches!(error, Error::Wait(Failure::Died { .. })),
+        "{error}"
+    );
+    site.remove().unwrap();
+}
+
+#[test]
+fn a_daemon_that_cannot_have_its_address_tells_who_has_it() {
+    let site = Site::open().unwrap();
+    let address = site.block().address(2);
+    let thief = TcpListener::bind((address, 0)).unwrap();
+    let port = thief.local_addr().unwrap().port();
+    let daemon = run(
+        &site,
+        "bitcoind",
+        &format!("echo 'Error: Unable to bind to {address}:{port} on this computer.' >&2; exit 1"),
+    );
+    daemon.wait_exit(SOON).unwrap();
+    let story = daemon.alive().unwrap_err().to_string();
+    let holder = format!(
+        "{address}:{port}, which it needs, is held by pid {}",
+        std::process::id()
+    );
+    assert!(story.contains(&holder), "{story}");
+    site.remove().unwrap();
+}
+
+#[test]
+fn a_death_by_any_signal_is_told() {
+    let site = Site::open().unwrap();
+    for signal in [6, 11, 15, 40] {
+        let daemon = run(
+            &site,
+            &format!("by-{signal}"),
+            &format!("ulimit -c 0; kill -{signal} $$"),
+        );
+        assert_eq!(daemon.wait_exit(SOON).unwrap(), Exit::Signal(signal));
+    }
+    let story = site.processes()[1].alive().unwrap_err().to_string();
+    assert!(
+        story.contains("SIGSEGV (signal 11)") && story.contains("left no words"),
+        "{story}"
+    );
+    site.remove().unwrap();
+}
+
+/// A daemon that answers `ask` by `reply`, a shell command for the trap of SIGUSR1.
+fn stoppable(site: &Site, name: &str, traps: &str) -> Process {
+    let text = format!("{traps}\necho ready\nwhile :; do sleep 1031 & wait $!; done");
+    let daemon = run(site, name, &text);
+    daemon
+        .log()
+        .wait_for(Mark::START, "ready", LONG, &daemon)
+        .unwrap();
+    daemon
+}
+
+#[test]
+fn stopping_goes_from_asking_to_killing_and_tells_which_it_took() {
+    let site = Site::open().unwrap();
+    let timeout = Duration::from_millis(1600);
+    for (name, traps, expected) in [
+        (
+            "polite",
+            "trap 'exit 5' USR1",
+            (Exit::Code(5), StoppedBy::Request),
+        ),
+        (
+            "busy",
+            "trap '' USR1; trap 'exit 7' TERM",
+            (Exit::Code(7), StoppedBy::Term),
+        ),
+        (
+            "hung",
+            "ulimit -c 0; trap '' USR1 TERM",
+            (Exit::Signal(6), StoppedBy::Abort),
+        ),
+        (
+            "deaf",
+            "trap '' USR1 TERM ABRT",
+            (Exit::Signal(9), StoppedBy::Kill),
+        ),
+    ] {
+        let daemon = stoppable(&site, name, traps);
+        let began = Instant::now();
+        let stopped = daemon
+            .stop(timeout, &mut || daemon.signal(10).unwrap())
+            .unwrap();
+        assert_eq!(stopped, expected, "{name}");
+        assert!(
+            began.elapsed() < timeout + Duration::from_millis(300),
+            "{name}"
+        );
+        let again = daemon
+            .stop(timeout, &mut || panic!("asked though dead"))
+            .unwrap();
+        assert_eq!(again, (expected.0, StoppedBy::Already));
+    }
+    // Their `sleep`s were in their process groups.
+    assert_eq!(site.living(), []);
+    site.remove().unwrap();
+}
+
+#[test]
+fn a_suspended_daemon_stands_still_and_can_be_stopped_all_the_same() {
+    let site = Site::open().unwrap();
+    let daemon = stoppable(&site, "alice", "trap 'exit 7' TERM");
+    let is_still = || {
+        fs::read_to_string(format!("/proc/{}/stat", daemon.pid()))
+            .unwrap()
+            .contains(") T ")
+    };
+    daemon.suspend().unwrap();
+    eventually("alice to stand still", SOON, is_still);
+    daemon.resume().unwrap();
+    eventually("alice to go on", SOON, || !is_still());
+    daemon.suspend().unwrap();
+    let stopped = daemon.stop(Duration::from_millis(400), &mut || ()).unwrap();
+    assert_eq!(stopped, (Exit::Code(7), StoppedBy::Term));
+    site.remove().unwrap();
+}
+
+#[test]
+fn a_kill_takes_the_whole_process_group_also_when_its_leader_is_gone() {
+    let site = Site::open().unwrap();
+    let daemon = run(
+        &site,
+        "daemon",
+        "sleep 1032 & sleep 1033 & echo ready; exec sleep 1034",
+    );
+    daemon
+        .log()
+        .wait_for(Mark::START, "ready", LONG, &daemon)
+        .unwrap();
+    assert_eq!(daemon.kill().unwrap(), Exit::Signal(9));
+    assert_eq!(site.living(), []);
+    let leader = run(&site, "leader", "sleep 1035 & sleep 1036 & exit 0");
+    leader.wait_exit(SOON).unwrap();
+    assert_eq!(site.living().len(), 2);
+    assert_eq!(leader.kill().unwrap(), Exit::Code(0));
+    assert_eq!(site.living(), []);
+    site.remove().unwrap();
+}
+
+#[test]
+fn a_signal_to_a_dead_process_is_an_error_that_tells_of_its_death() {
+    let site = Site::open().unwrap();
+    let daemon = run(&site, "daemon", "exit 2");
+    daemon.wait_exit(SOON).unwrap();
+    assert!(matches!(daemon.signal(15), Err(Error::Death(_))));
+    let living = run(&site, "living", "exec sleep 1037");
+    let error = living.signal(12_345).unwrap_err().to_string();
+    assert!(error.contains("12345"), "{error}");
+    site.remove().unwrap();
+}
+
+#[test]
+fn a_restart_appends_to_its_files_and_its_death_is_told_from_its_own_run() {
+    let site = Site::open().unwrap();
+    let first = run(
+        &site,
+        "alice",
+        "echo first run; echo first complaint >&2; exit 1",
+    );
+    first.wait_exit(SOON).unwrap();
+    let second = run(
+        &site,
+        "alice",
+        "echo second run; echo second complaint >&2; exit 1",
+    );
+    second.wait_exit(SOON).unwrap();
+    let all = second.log().lines_from(Mark::START).unwrap();
+    assert_eq!(all, ["first run", "second run"]);
+    assert_eq!(
+        second.log().lines_from(second.log_start()).unwrap(),
+        ["second run"]
+    );
+    let death = second.alive().unwrap_err();
+    assert_eq!(
+        (death.stderr, death.log),
+        (
+            vec!["second complaint".to_owned()],
+            vec!["second run".to_owned()]
+        )
+    );
+    site.remove().unwrap();
+}
+
+#[test]
+fn sites_that_open_at_once_never_share_a_block() {
+    const THREADS: usize = 8;
+    const EACH: usize = 4;
+    let barrier = Arc::new(Barrier::new(THREADS));
+    let threads: Vec<_> = (0..THREADS)
+        .map(|_| {
+            let barrier = Arc::clone(&barrier);
+            thread::spawn(move || {
+                barrier.wait();
+                (0..EACH).map(|_| Site::open().unwrap()).collect::<Vec<_>>()
+            })
+        })
+        .collect();
+    let sites: Vec<Site> = threads
+        .into_iter()
+        .flat_map(|thread| thread.join().unwrap())
+        .collect();
+    let leases: BTreeSet<_> = sites.iter().map(|site| site.block().address(1)).collect();
+    assert_eq!(leases.len(), THREADS * EACH);
+    let listed = fs::read_to_string("/proc/net/udp").unwrap();
+    for lease in &leases {
+        assert!(!is_free(*lease));
+        let line = format!(
+            "{:08X}:{LEASE_PORT:04X}",
+            u32::from_ne_bytes(lease.octets())
+        );
+        assert_eq!(listed.matches(&line).count(), 1, "{line}");
+    }
+    for site in sites {
+        site.remove().unwrap();
+    }
+    assert!(leases.into_iter().all(is_free));
+}
+
+#[test]
+fn one_site_s_end_is_nothing_to_another() {
+    let (one, other) = (Site::open().unwrap(), Site::open().unwrap());
+    let daemon = run(&other, "daemon", "exec sleep 1038");
+    run(&one, "daemon", "exec sleep 1039");
+    one.remove().unwrap();
+    assert_eq!(daemon.state(), State::Running);
+    assert!(is_alive(daemon.pid()));
+    other.remove().unwrap();
+    assert_eq!(daemon.state(), State::Exited(Exit::Signal(9)));
+}
+
+#[test]
+fn many_threads_may_start_and_end_processes_of_one_site_at_once() {
+    let site = Site::open().unwrap();
+    thread::scope(|scope| {
+        for number in 0..8 {
+            let site = &site;
+            scope.spawn(move || {
+                for round in 0..5 {
+                    let name = format!("p{number}-{round}");
+                    let daemon = run(site, &name, &format!("echo {name}; exec sleep 1040"));
+                    daemon
+                        .log()
+                        .wait_for(Mark::START, &name, LONG, &daemon)
+                        .unwrap();
+                    assert_eq!(daemon.kill().unwrap(), Exit::Signal(9));
+                }
+            });
+        }
+    });
+    assert_eq!(site.processes().len(), 40);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| site.kill_all().unwrap());
+        }
+    });
+    site.remove().unwrap();
+}
+
+#[test]
+fn a_wait_notices_a_death_sooner_than_its_pauses_are_long() {
+    let site = Site::open().unwrap();
+    let daemon = run(&site, "daemon", "exec sleep 1041");
+    let handle = daemon.clone();
+    let (mut looks, mut killed) = (0, None);
+    let failure = Wait::for_("the end")
+        .timeout(LONG)
+        .watching(&daemon)
+        .until(|| {
+            looks += 1;
+            // By now the pauses have grown to their longest.
+            if looks == 20 {
+                let handle = handle.clone();
+                killed = Some((
+                    Instant::now(),
+                    thread::spawn(move || handle.kill().unwrap()),
+                ));
+            }
+            Step::<()>::NotYet(String::new())
+        });
+    let (killed, thread) = killed.unwrap();
+    assert!(matches!(failure, Err(Failure::Died { .. })));
+    println!("noticed {:.1?} after the kill was sent", killed.elapsed());
+    assert!(killed.elapsed() < Duration::from_millis(500));
+    thread.join().unwrap();
+    site.remove().unwrap();
+}
+
+#[test]
+fn opening_and_ending_a_site_is_quick() {
+    let mut times: Vec<_> = (0..11)
+        .map(|_| {
+            let began = Instant::now();
+            let site = Site::open().unwrap();
+            let opened = began.elapsed();
+            let daemon = run(&site, "daemon", "exec sleep 1042");
+            let spawned = began.elapsed();
+            assert!(is_alive(daemon.pid()));
+            site.remove().unwrap();
+            (opened, spawned - opened, began.elapsed() - spawned)
+        })
+        .collect();
+    times.sort();
+    let (opened, spawned, removed) = times[5];
+    println!("median: open {opened:.1?}, spawn {spawned:.1?}, remove {removed:.1?}");
+    assert!(opened < Duration::from_secs(1), "even on a busy machine");
+}
