@@ -1,4 +1,5 @@
 //! Ctrl-C and SIGTERM: the report comes, all ends, and the process dies by that very signal.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 mod host_support;
 
 use boltwright::host::{Site, interrupt};

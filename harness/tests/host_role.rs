@@ -1,4 +1,5 @@
 //! This very binary in another role, with libtest's own `main` and nothing but the library linked.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 mod host_support;
 
 use boltwright::host::{

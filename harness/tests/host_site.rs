@@ -1,4 +1,5 @@
 //! What a site starts, and how that lives, speaks and dies: stub daemons.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 mod host_support;
 
 use boltwright::host::{

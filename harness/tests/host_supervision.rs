@@ -1,4 +1,5 @@
 //! Nothing outlives a test, however it ends: stub daemons, real signals.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 mod host_support;
 
 use boltwright::host::{Exit, Site, State};

@@ -2,7 +2,7 @@
 use super::{Error, Result, disk, knobs::settings};
 use std::{
     env, fs, io,
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{self, Path, PathBuf},
 };
 
@@ -65,6 +65,8 @@ impl Directory {
         let made = tempfile::Builder::new()
             .prefix("bw-")
             .rand_bytes(6)
+            // Wallets and cookies are in it.
+            .permissions(fs::Permissions::from_mode(0o700))
             .tempdir_in(&base)
             .map_err(|error| unfit(format!("no directory can be made in {what}: {error}")))?;
         // Whether it is removed at the end depends on how the lab ends, so it does not go by itself.
@@ -206,7 +208,7 @@ fn complain(path: &Path, error: &io::Error) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::{fs::PermissionsExt, net::UnixListener};
+    use std::os::unix::net::UnixListener;
 
     fn refusal(base: &Path) -> String {
         Directory::create_in(base, "TEST_DIR")

@@ -50,11 +50,6 @@ impl fmt::Display for Kind {
 pub fn kind(path: &Path) -> Result<Kind> {
     let info = statfs::statfs(path).map_err(failed(path))?;
     // The kernel's numbers are 32 bits wide; C's type for them is wider, and signed.
-    #[expect(
-        clippy::unnecessary_cast,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss
-    )]
     let magic = info.filesystem_type().0 as u32;
     Ok(match magic {
         0x0102_1994 | 0x8584_58f6 => Kind::Ram,

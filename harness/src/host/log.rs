@@ -61,7 +61,7 @@ impl LogFile {
 
     /// All whole lines from `mark` to now.
     pub fn lines_from(&self, mark: Mark) -> Result<Vec<String>> {
-        Ok(self.follow(mark).lines(false)?)
+        self.follow(mark).lines(false)
     }
 
     /// All whole lines from `mark` to now, and the place behind them.

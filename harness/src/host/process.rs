@@ -16,7 +16,7 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     fmt, fs,
-    path::PathBuf,
+    path::{self, PathBuf},
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
@@ -128,7 +128,8 @@ impl Process {
         let order = link.number();
         let started = link.spawn(Order {
             id: order,
-            program: program.path.clone(),
+            // It is executed in another working directory.
+            program: path::absolute(&program.path).unwrap_or_else(|_| program.path.clone()),
             role: program.origin == Origin::Role,
             argv0: program
                 .argv0
@@ -193,7 +194,6 @@ impl Process {
     }
 
     /// `Err(Death)` if it has ended.
-    #[expect(clippy::result_large_err, reason = "a death is news, not a hot path")]
     pub fn alive(&self) -> std::result::Result<(), Death> {
         match self.death() {
             Some(death) => Err(death.clone()),

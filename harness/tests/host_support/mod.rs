@@ -3,6 +3,7 @@
 //! A victim is this very test binary started again to run one ignored test, so that what happens
 //! to a whole test process can be watched from outside.
 #![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(clippy::unwrap_used, reason = "all of this is part of tests")]
 
 use boltwright::host::{Command, Process, Program, Site, Step, Wait};
 use nix::{
