@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn every_arrangement_is_complete_and_ordered() {
-        let kinds = stub::kinds();
+        let kinds: [Kind; 2] = [&stub::Here, &stub::Absent];
         assert_eq!(names(every(&kinds)), ["here", "absent"]);
         assert_eq!(
             names(every_pair(&kinds)),

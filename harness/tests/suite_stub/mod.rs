@@ -3,7 +3,7 @@
 
 use boltwright::{
     host::{Command, Origin, Program, program::NotFound},
-    node::{Capabilities, Client, Failure, Implementation, Kind, Launch, LogLine, Result},
+    node::{Capabilities, Client, Failure, Implementation, Launch, LogLine, Result},
 };
 use std::path::PathBuf;
 
@@ -14,11 +14,6 @@ pub struct Here;
 /// It is not.
 #[derive(Debug)]
 pub struct Absent;
-
-/// Both, in this order.
-pub fn kinds() -> [Kind; 2] {
-    [&Here, &Absent]
-}
 
 macro_rules! never_launched {
     () => {
