@@ -105,7 +105,7 @@ fn conclude(world: &Arc<World>, outcome: Outcome) -> std::result::Result<(), Fai
 
 fn end_well(world: &World) -> std::result::Result<(), Failed> {
     let failed = |error: crate::host::Error| Failed(error.to_string());
-    if settings().is_ok_and(|settings| settings.keep) {
+    if world.keep {
         let dir = world.site.keep(&world.name).map_err(failed)?;
         eprintln!("{}: passed; directory kept: {}", world.name, dir.display());
         return Ok(());

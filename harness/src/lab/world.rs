@@ -41,6 +41,8 @@ pub(super) struct World {
     pub waivers: Mutex<Waivers>,
     /// The first error known, once there is one: what the report opens with.
     pub verdict: Mutex<Option<String>>,
+    /// Whether its directory is kept when it passes, too.
+    pub keep: bool,
     nodes: Mutex<Vec<Node>>,
     told: AtomicBool,
     ended: AtomicBool,
@@ -55,6 +57,7 @@ pub struct LabBuilder {
     replay: Option<String>,
     chain: ChainOptions,
     unwatched: bool,
+    keep: bool,
 }
 
 impl LabBuilder {
@@ -89,6 +92,12 @@ impl LabBuilder {
         self
     }
 
+    /// Keeps the directory of a lab that passes, too, as `BOLTWRIGHT_KEEP=1` does for all.
+    pub fn keep(mut self, keep: bool) -> LabBuilder {
+        self.keep = keep;
+        self
+    }
+
     /// Makes the lab: directory, addresses, keeper, and a bitcoind that is ready.
     pub fn start(self) -> Result<Lab> {
         let settings = settings()?;
@@ -104,7 +113,8 @@ impl LabBuilder {
         let site = Arc::new(Site::open()?);
         let world = World::furnish(name, seed, self.replay, started, &site, self.chain);
         match world {
-            Ok(world) => {
+            Ok(mut world) => {
+                world.keep = self.keep || settings.keep;
                 let world = Arc::new(world);
                 let watch = (!settings.pause && !self.unwatched)
                     .then(|| Watch::start(&world, settings.deadline));
@@ -152,6 +162,7 @@ impl World {
             chain,
             waivers: Mutex::default(),
             verdict: Mutex::default(),
+            keep: false,
             nodes: Mutex::default(),
             told: AtomicBool::new(false),
             ended: AtomicBool::new(false),

@@ -13,6 +13,9 @@ use crate::host::{Command, Program, Search, program::NotFound};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// Its name: the default implementation's.
+pub const NAME: &str = "ldk";
+
 /// The name under which a binary that embeds the node becomes it.
 pub const ROLE: &str = "boltwright-ldk";
 
@@ -29,7 +32,7 @@ pub struct Ldk;
 
 impl Implementation for Ldk {
     fn name(&self) -> &'static str {
-        "ldk"
+        NAME
     }
 
     fn find(&self) -> std::result::Result<Program, NotFound> {
@@ -114,6 +117,12 @@ fn hex(bytes: &[u8]) -> String {
 
 fn socket(launch: &Launch) -> PathBuf {
     launch.dir.join(SOCKET)
+}
+
+/// Whether the embedded node was compiled with optimisation: without, it is several times slower.
+#[cfg(feature = "ldk")]
+pub const fn is_optimised() -> bool {
+    boltwright_ldk::is_optimised()
 }
 
 /// A connection to the daemon that answers at this socket, whoever started it.
