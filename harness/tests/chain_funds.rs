@@ -1,4 +1,6 @@
 //! Coins, blocks, wallets and time, on a real bitcoind.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod chain_stage;
 
 use bitcoin::{Amount, BlockHash, FeeRate, Txid};

@@ -1,4 +1,6 @@
 //! Prepared chains: made once, by whoever comes first, and made again when damaged.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod chain_stage;
 
 use boltwright::{
@@ -145,7 +147,8 @@ fn a_damaged_prepared_chain_is_made_again_and_is_the_same() {
     assert!(notes[0].contains("not there yet"), "{notes:?}");
     let folder = the_prepared_chain(home.path());
 
-    let damages: [(&str, fn(&Path)); 4] = [
+    type Damage = fn(&Path);
+    let damages: [(&str, Damage); 4] = [
         ("wrong content", |folder| {
             let path = folder.join("regtest/blocks/blk00000.dat");
             let mut content = fs::read(&path).unwrap();

@@ -1,4 +1,6 @@
 //! Reorganisations, on a real bitcoind.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod chain_stage;
 
 use bitcoin::{Amount, Transaction, Txid, consensus::encode};

@@ -1,4 +1,6 @@
 //! Calls to a real bitcoind, and what comes back when they fail.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod chain_stage;
 
 use boltwright::{

@@ -1,10 +1,12 @@
 //! How a chain starts, fails to start, and starts again, on a real bitcoind.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod chain_stage;
 
 use bitcoin::Amount;
 use boltwright::{
     chain::{Chain, ChainOptions, Error, SEARCH},
-    host::{Program, Site, State, address::RPC_PORT},
+    host::{Mark, Program, Site, State, address::RPC_PORT},
 };
 use chain_stage::{in_a_site, on_a_chain, on_a_chain_with};
 use serde_json::{Value, json};
@@ -166,6 +168,38 @@ fn a_chain_that_was_killed_or_stopped_can_be_started_again_with_other_options() 
 }
 
 #[test]
+fn what_was_flushed_survives_a_kill() {
+    on_a_chain(|chain| {
+        let friend = chain.wallet("friend").unwrap();
+        let address = friend.address().unwrap();
+        chain.send_and_mine(&address, Amount::ONE_BTC).unwrap();
+        chain.flush().unwrap();
+        let flushed = chain.tip().unwrap();
+        chain.mine(3).unwrap();
+        chain.kill().unwrap();
+        chain.restart().unwrap();
+        let tip = chain.tip().unwrap();
+        assert!(
+            (flushed.height..=flushed.height + 3).contains(&tip.height),
+            "{tip:?}"
+        );
+        assert_eq!(friend.balance().unwrap(), Amount::ONE_BTC);
+    });
+}
+
+#[test]
+fn a_second_chain_in_a_site_is_refused_and_the_first_unharmed() {
+    in_a_site(|site| {
+        let chain = Chain::start(site, ChainOptions::default()).unwrap();
+        let error = Chain::start(site, ChainOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("has a chain already"), "{error}");
+        chain.mine(1).unwrap();
+        chain.restart().unwrap();
+        assert_eq!(chain.tip().unwrap().height, 162);
+    });
+}
+
+#[test]
 fn a_held_port_is_told_in_bitcoinds_words_and_by_its_holder() {
     in_a_site(|site| {
         let held = (site.block().address(2), RPC_PORT);
@@ -281,17 +315,20 @@ fn start_by_hand(site: &Arc<Site>, program: &Program) -> Duration {
     let began = Instant::now();
     let process = site.spawn(command).unwrap();
     let cookie = dir.join("regtest/.cookie");
+    let look = || {
+        let auth = Auth::CookieFile(cookie.clone());
+        let Ok(client) = Client::new(&format!("http://{rpc}"), auth) else {
+            return Step::NotYet("no cookie".to_owned());
+        };
+        match client.get_block_count() {
+            Ok(_) => Step::Done(()),
+            Err(error) => Step::NotYet(error.to_string()),
+        }
+    };
     Wait::for_("bitcoind by hand")
-        .watching(&process)
-        .until(|| {
-            let auth = Auth::CookieFile(cookie.clone());
-            let Ok(client) = Client::new(&format!("http://{rpc}"), auth) else {
-                return Step::NotYet("no cookie".to_owned());
-            };
-            match client.get_block_count() {
-                Ok(_) => Step::Done(()),
-                Err(error) => Step::NotYet(error.to_string()),
-            }
+        .until_pulsed(look, |_| {
+            let _ = process.wait_exit(Duration::from_millis(2));
+            true
         })
         .unwrap();
     let took = began.elapsed();
@@ -300,36 +337,61 @@ fn start_by_hand(site: &Arc<Site>, program: &Program) -> Duration {
     took
 }
 
+/// When bitcoind wrote the first line of its log that has these words.
+fn logged(chain: &Chain, words: &str) -> SystemTime {
+    let line = chain.log().find(Mark::START, words).unwrap();
+    let line = line.unwrap_or_else(|| panic!("{words} is not in the log"));
+    let stamp = line.split(' ').next().unwrap();
+    humantime::parse_rfc3339(stamp).unwrap()
+}
+
+fn print_median(what: &str, mut times: Vec<Duration>) {
+    times.sort();
+    let (middle, last) = (times.len() / 2, times.len() - 1);
+    let median = (times[middle] + times[last - middle]) / 2;
+    println!(
+        "{what:30} {median:>8.1?}  ({:.1?}-{:.1?})",
+        times[0], times[last]
+    );
+}
+
 /// Prints figures, asserts nothing:
-/// `TEST_DIR=/dev/shm cargo test --release -p boltwright --test chain_start -- --ignored --nocapture how_long`
+/// `TEST_DIR=/dev/shm cargo test -p boltwright --test chain_start -- --ignored --nocapture how_long`
 #[test]
 #[ignore = "measures, asserts nothing"]
 fn how_long_a_chain_takes_to_be_ready() {
+    const STEPS: [(&str, &str); 5] = [
+        ("  --version, copy, exec", "Bitcoin .* version"),
+        ("  its random numbers", "additional entropy"),
+        ("  its RPC is up", "Starting HTTP server"),
+        ("  all loaded", "Done loading"),
+        ("  answered, one block mined", "UpdateTip"),
+    ];
     let program = SEARCH.find().unwrap();
     on_a_chain(|_| {});
-    let (mut ready, mut by_hand, mut sites) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut sites, mut ready, mut by_hand) = (Vec::new(), Vec::new(), Vec::new());
+    let mut steps = STEPS.map(|_| Vec::new());
     for _ in 0..20 {
         let began = Instant::now();
         in_a_site(|site| {
             sites.push(began.elapsed());
-            let began = Instant::now();
+            let (began, mut then) = (Instant::now(), SystemTime::now());
             let chain = Chain::start(site, ChainOptions::default()).unwrap();
             ready.push(began.elapsed());
+            for ((_, words), times) in STEPS.iter().zip(&mut steps) {
+                let now = logged(&chain, words);
+                times.push(now.duration_since(then).unwrap_or_default());
+                then = now;
+            }
             chain.kill().unwrap();
         });
         in_a_site(|site| by_hand.push(start_by_hand(site, &program)));
     }
-    for (what, mut times) in [
-        ("a site opened", sites),
-        ("chain ready", ready),
-        ("bitcoind by hand", by_hand),
-    ] {
-        times.sort();
-        println!(
-            "{what}: median {:.1?} ({:.1?}-{:.1?}, 20 runs)",
-            (times[9] + times[10]) / 2,
-            times[0],
-            times[19]
-        );
+    println!("medians of 20 interleaved runs (least-most)");
+    print_median("bare bitcoind by hand", by_hand);
+    print_median("a site opened", sites);
+    print_median("chain ready", ready);
+    for ((what, _), times) in STEPS.into_iter().zip(steps) {
+        print_median(what, times);
     }
 }

@@ -185,13 +185,25 @@ impl Chain {
         self.inner.daemon.stop(&self.process())
     }
 
-    /// Kills bitcoind, and returns when it is gone.
+    /// Kills bitcoind, and returns when it is gone. It writes its chain to disk when it is stopped,
+    /// and else seldom: what it has not written is lost, unless [`flush`](Chain::flush)ed before.
     ///
     /// # Errors
     /// When the keeper is gone.
     pub fn kill(&self) -> Result<(), Error> {
         self.inner.asked_to_end.store(true, Ordering::Relaxed);
         self.process().kill()?;
+        Ok(())
+    }
+
+    /// Has bitcoind write all blocks that it has to disk, so that they survive a
+    /// [`kill`](Chain::kill).
+    ///
+    /// # Errors
+    /// When bitcoind cannot be asked.
+    pub fn flush(&self) -> Result<(), Error> {
+        // It does so before it counts; what it counts is of no interest.
+        self.call::<Value>("gettxoutsetinfo", &[json!("none")])?;
         Ok(())
     }
 

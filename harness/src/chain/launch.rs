@@ -73,6 +73,8 @@ const FIXED: &[&str] = &[
     "-server=1",
     "-printtoconsole=0",
     "-logtimemicros=1",
+    // The whole log, also after a restart.
+    "-shrinkdebugfile=0",
     // Nothing but this command line: no settings written by an earlier start.
     "-nosettings",
     // No way out of the machine.

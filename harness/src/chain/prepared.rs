@@ -69,6 +69,12 @@ struct Entry {
 /// what was out of the ordinary.
 pub(super) fn provide(daemon: &Daemon, launch: &Launch) -> Result<Vec<String>, Error> {
     let mut notes = Vec::new();
+    if daemon.dir().join("regtest").exists() {
+        return Err(Error::Prepare {
+            problem: "this site has a chain already".to_owned(),
+            log: daemon.log().path().to_owned(),
+        });
+    }
     let home = match &launch.options.prepared {
         Some(home) => home.clone(),
         None => cache_dir()?.join("chains"),

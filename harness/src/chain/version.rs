@@ -60,6 +60,10 @@ impl Version {
             // A Knots release stops working at a date, which a mock time can reach.
             args.push("-softwareexpiry=0".to_owned());
         }
+        if self.major >= 30 {
+            // It drops lines that come often, and a log that is searched must be whole.
+            args.push("-logratelimit=0".to_owned());
+        }
         args
     }
 }
@@ -90,6 +94,12 @@ mod tests {
         assert_eq!(core.args(), Vec::<String>::new());
         let knots = Version::parse("Bitcoin Knots daemon version v29.4.3.knots20260508").unwrap();
         assert!(knots.args().contains(&"-corepolicy=1".to_owned()));
+    }
+
+    #[test]
+    fn a_log_that_would_be_thinned_out_is_kept_whole() {
+        let new = Version::parse("Bitcoin Core daemon version v30.0.0").unwrap();
+        assert_eq!(new.args(), ["-logratelimit=0"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the chain's tests share: a site to stand on, and a chain in it.
 #![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 use boltwright::{
     chain::{Chain, ChainOptions},
     host::Site,
