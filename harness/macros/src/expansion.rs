@@ -5,13 +5,14 @@
 //!     fn pays(lab: &Lab, …) -> Result { … }         // as it was written
 //!     inventory::submit! { Case { … } }             // for boltwright::main!()
 //! };
-//! #[test]
+//! #[::core::prelude::v1::test]
 //! fn pays() -> Concluded { … }                      // for libtest; stripped without --test
 //! ```
 //!
-//! The `#[test]` stands at the module's level, where libtest looks for tests and takes the name
-//! from; it finds its case among the registered ones. The function itself is hidden in an unnamed
-//! constant, so both can have the one name that the author chose, and neither is ever unused.
+//! The standard `#[test]` (by its full path, since a plain `test` may be ours, imported) stands at
+//! the module's level, where libtest looks for tests and takes the name from; it finds its case
+//! among the registered ones. The function itself is hidden in an unnamed constant, so both can
+//! have the one name that the author chose, and neither is ever unused.
 
 use crate::{arguments::Arguments, arguments::Arrangement, attributes, case::Case};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -101,7 +102,7 @@ fn write(case: &Case) -> TokenStream {
             }
         };
 
-        #[test]
+        #[::core::prelude::v1::test]
         #libtest_ignore
         fn #name() -> ::boltwright::__private::Concluded {
             ::boltwright::__private::libtest(::core::module_path!(), #name_text)

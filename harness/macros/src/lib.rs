@@ -2,10 +2,10 @@
 //!
 //! Users meet it re-exported from the `boltwright` crate, which also holds everything that its
 //! expansion names (`boltwright::__private`). An attribute is read in three steps, each of which
-//! works on `proc_macro2` tokens and so is tested without a compiler: [`arguments`] are what
-//! stands in its parentheses, [`attributes`] what else stands above the function, [`signature`]
-//! the function's shape; together they make a [`case::Case`]. [`expansion`] writes it out. All
-//! mistakes of one function are told at once, each at the place where it has to be mended.
+//! works on `proc_macro2` tokens and so is tested without a compiler: `arguments` are what stands
+//! in its parentheses, `attributes` what else stands above the function, `signature` the
+//! function's shape; together they make a `case`. `expansion` writes it out. All mistakes of one
+//! function are told at once, each at the place where it has to be mended.
 
 #![forbid(unsafe_code)]
 

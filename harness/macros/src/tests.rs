@@ -84,7 +84,11 @@ fn it_expands_to_a_hidden_function_and_a_test_of_its_name() {
         1,
         "the doc comment stays with the hidden function"
     );
-    assert!(test.attrs[0].path().is_ident("test"));
+    let attribute = &test.attrs[0];
+    assert_eq!(
+        quote!(#attribute).to_string(),
+        quote!(#[::core::prelude::v1::test]).to_string()
+    );
 }
 
 #[test]

@@ -40,6 +40,7 @@
 //! - It takes one filter, where libtest takes several, and not every option of libtest's.
 //! - Under libtest, a matrix of which no cell can run fails, for libtest knows no skip at run time.
 //! - `BOLTWRIGHT_SKIPS` is heard by `main!` only.
+//! - The command that replays a trial repeats no cargo features, profiles or other variables.
 //! - `BOLTWRIGHT_REQUIRE` knows Boltwright's own implementations, and a user's own only in the
 //!   test binaries whose matrices name it.
 

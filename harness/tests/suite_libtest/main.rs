@@ -69,6 +69,13 @@ mod fixture {
     #[boltwright::test(nodes = every, among = [&Absent])]
     #[ignore = "fails on purpose"]
     fn never(_lab: &Lab, _kind: Kind) {}
+
+    mod short {
+        use boltwright::{lab::Lab, test};
+
+        #[test]
+        fn passes(_lab: &Lab) {}
+    }
 }
 
 boltwright::main!();
@@ -130,6 +137,7 @@ fn every_function_is_one_test_under_its_own_name() {
             "fixture::panics_as_it_should",
             "fixture::passes",
             "fixture::pays",
+            "fixture::short::passes",
         ]
     );
 }
