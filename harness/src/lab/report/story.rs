@@ -11,6 +11,9 @@ use std::path::Path;
 /// So many lines of the timeline are shown.
 const TAIL: usize = 40;
 
+/// What makes a line of bitcoind's news.
+const CHAIN_NEWS: &[&str] = &["UpdateTip", "rror", "arning", "InvalidateBlock"];
+
 /// How daemons mark the lines that only their own developers want to see at first.
 const DETAIL: &[&str] = &["DEBUG", "TRACE", "GOSSIP", "[DBG]", "[TRC]", "IO"];
 
@@ -78,15 +81,8 @@ fn timeline(dir: &Path, paint: Paint) -> String {
         Err(error) => return format!("\nno timeline: {error}\n"),
     };
     let all = timeline.lines.len();
-    let is_detail = |line: &&TimelineLine| {
-        let level = line.text.split_ascii_whitespace().next();
-        level.is_some_and(|level| DETAIL.contains(&level))
-    };
-    let mut tail: Vec<&TimelineLine> = timeline
-        .lines
-        .iter()
-        .filter(|line| !is_detail(line))
-        .collect();
+    let mut tail: Vec<&TimelineLine> = timeline.lines.iter().collect();
+    tail.retain(|line| !is_detail(&timeline, line));
     let hidden = all - tail.len();
     tail.drain(..tail.len().saturating_sub(TAIL));
     let mut text = String::new();
@@ -98,6 +94,16 @@ fn timeline(dir: &Path, paint: Paint) -> String {
         let _ = writeln!(text, "{}", timeline.render(line, paint, Some(WIDTH)));
     }
     text
+}
+
+/// Whether a first look can do without a line: what a daemon marks as its developers' own, and
+/// what bitcoind, which marks nothing, says of anything but blocks and errors.
+fn is_detail(timeline: &Timeline, line: &TimelineLine) -> bool {
+    if timeline.sources[line.source] == "bitcoind" {
+        return !CHAIN_NEWS.iter().any(|news| line.text.contains(news));
+    }
+    let level = line.text.split_ascii_whitespace().next();
+    level.is_some_and(|level| DETAIL.contains(&level))
 }
 
 impl Timeline {

@@ -6,6 +6,7 @@
 //! on `PATH`.
 
 mod client;
+mod quirks;
 mod rpc;
 
 use super::{Capabilities, Capability, Client, Failure, Implementation, Launch, LogLine, Result};
@@ -21,10 +22,6 @@ pub const ROLE: &str = "boltwright-ldk";
 
 /// The name of the daemon's RPC socket in its directory.
 const SOCKET: &str = "rpc.sock";
-
-/// LDK 0.2 logs a payment without a route as an error (`outbound_payment.rs`, `send_payment`): it is
-/// the payer's news, told by the payment's failure, and no fault of the node.
-const FAILED_PAYMENTS: &str = "lightning::ln::outbound_payment:";
 
 /// LDK, the embedded default.
 #[derive(Debug, Clone, Copy)]
@@ -95,10 +92,9 @@ impl Implementation for Ldk {
 
     fn classify(&self, line: &str) -> LogLine {
         // `2026-11-30T19:56:49.123456Z ERROR target: message`
-        let mut words = line.split_ascii_whitespace().skip(1);
-        match (words.next(), words.next()) {
-            (Some("ERROR"), Some(target)) if target != FAILED_PAYMENTS => LogLine::Error,
-            (Some("INFO"), _) if line.ends_with(" disconnected") => LogLine::Disconnect,
+        match line.split_ascii_whitespace().nth(1) {
+            Some("ERROR") if !quirks::is_no_fault(line) => LogLine::Error,
+            Some("INFO") if line.ends_with(" disconnected") => LogLine::Disconnect,
             _ => LogLine::Ordinary,
         }
     }
