@@ -40,6 +40,7 @@ struct Registered {
     waiting: usize,
     /// How many signals they have taken.
     taken: u64,
+    ending: bool,
 }
 
 static TAKEN: Condvar = Condvar::new();
@@ -51,6 +52,7 @@ static REGISTERED: Mutex<Registered> = Mutex::new(Registered {
     sites: Vec::new(),
     waiting: 0,
     taken: 0,
+    ending: false,
 });
 
 /// A registered callback; dropped, it is no longer called.
@@ -97,6 +99,23 @@ impl Drop for Interrupt {
     }
 }
 
+/// Whether a signal is ending this process: a report is being written, sites are being ended, and
+/// whatever fails in the test meanwhile fails because of that.
+pub fn is_ending() -> bool {
+    lock().ending
+}
+
+/// If a signal is ending this process, waits for that end and does not return. To be called where
+/// a test's own end would overtake it, and exit with a code that hides the signal.
+pub fn step_aside() {
+    let mut registered = lock();
+    while registered.ending {
+        registered = TAKEN
+            .wait(registered)
+            .unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
 /// Has the site at this end of `link` ended by an interrupt.
 pub(crate) fn guard(link: &Arc<Link>) {
     let mut registered = lock();
@@ -138,6 +157,7 @@ pub(crate) fn install() -> Result<()> {
 fn is_taken() -> bool {
     let mut registered = lock();
     if registered.waiting == 0 {
+        registered.ending = true;
         return false;
     }
     registered.taken += 1;

@@ -23,7 +23,7 @@ use std::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -40,6 +40,7 @@ pub(crate) struct Link {
     sending: Mutex<()>,
     next: AtomicU64,
     news: Arc<News>,
+    ear: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What the keeper has told, and the bell that rings whenever there is more.
@@ -123,7 +124,7 @@ impl Link {
             marker: marker.clone(),
             news: Arc::clone(&news),
         };
-        thread::Builder::new()
+        let ear = thread::Builder::new()
             .name("boltwright-site".to_owned())
             .spawn(move || ear.listen())
             .map_err(lost("starting the thread that listens to it"))?;
@@ -135,6 +136,7 @@ impl Link {
             sending: Mutex::new(()),
             next: AtomicU64::new(1),
             news,
+            ear: Mutex::new(Some(ear)),
         })
     }
 
@@ -253,6 +255,16 @@ impl Link {
                 )));
             }
             state = wait::for_bell(&self.news.bell, state, left);
+        }
+        drop(state);
+        // It has nothing more to do; whoever counts threads shall not find it.
+        let ear = self
+            .ear
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(ear) = ear {
+            let _ = ear.join();
         }
         Ok(())
     }
