@@ -162,6 +162,9 @@ async fn live(options: Options, log: Arc<Log>) -> Result<Stop, StartError> {
         // Peers go first, so that the last commit has nothing after it.
         node.peers.disconnect_all_peers();
         let _ = background.await;
+        if let Err(error) = node.store.close() {
+            log_at!(node.log, Warn, "the store is saved but not tidy: {error}");
+        }
     };
     if tokio::time::timeout(LONGEST_STOP, leave).await.is_err() {
         return Ok(Stop::Fatal("stopping took too long".to_owned()));

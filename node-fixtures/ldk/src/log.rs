@@ -52,15 +52,37 @@ impl FromStr for Level {
     }
 }
 
-impl From<lightning::util::logger::Level> for Level {
-    fn from(level: lightning::util::logger::Level) -> Self {
-        use lightning::util::logger::Level as Ldk;
-        match level {
-            Ldk::Gossip | Ldk::Trace => Level::Trace,
-            Ldk::Debug => Level::Debug,
-            Ldk::Info => Level::Info,
-            Ldk::Warn => Level::Warn,
-            Ldk::Error => Level::Error,
+/// What LDK 0.2 logs as errors although they are a node's everyday life: a payment without
+/// a route, a channel that was closed, a message that came too early. At ERROR they would
+/// hide the lines that tell of something wrong.
+const EVERYDAY: &[&str] = &[
+    "Failed to find route for payment",
+    "Failed to find a route on retry",
+    "Retries exhausted for payment",
+    "Payment params expired on retry",
+    "Payment already",
+    "Force-closing",
+    "Immediately closing unfunded channel",
+    "Closed channel",
+    "Closing channel",
+    "Got non-closing error",
+];
+
+/// The level at which a record of LDK's is logged here.
+fn level_of(record: &Record) -> Level {
+    use lightning::util::logger::Level as Ldk;
+    match record.level {
+        Ldk::Gossip | Ldk::Trace => Level::Trace,
+        Ldk::Debug => Level::Debug,
+        Ldk::Info => Level::Info,
+        Ldk::Warn => Level::Warn,
+        Ldk::Error => {
+            let text = record.args.to_string();
+            if EVERYDAY.iter().any(|everyday| text.starts_with(everyday)) {
+                Level::Info
+            } else {
+                Level::Error
+            }
         }
     }
 }
@@ -115,7 +137,7 @@ impl Log {
 impl Logger for Log {
     fn log(&self, record: Record) {
         self.hop_failures.listen(&record);
-        let level = record.level.into();
+        let level = level_of(&record);
         if !self.enabled(level) {
             return;
         }

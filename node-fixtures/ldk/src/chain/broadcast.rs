@@ -116,6 +116,16 @@ impl Broadcaster {
                 log_at!(self.log, Debug, "transaction {txid} is spent or superseded");
                 continue;
             }
+            // Both sides of a forced close have a commitment transaction, and LDK signs a
+            // pending claim anew with each block: the one in the mempool stays.
+            if error.is_conflict() {
+                log_at!(
+                    self.log,
+                    Debug,
+                    "transaction {txid} does not replace the one in the mempool: {error}"
+                );
+                continue;
+            }
             log_at!(
                 self.log,
                 Warn,

@@ -41,6 +41,18 @@ impl ChainError {
         }
     }
 
+    /// Whether the wallet has too few coins that are free.
+    pub(crate) fn is_lack_of_funds(&self) -> bool {
+        // The code is -4 or -6, by the call, and both mean other things too.
+        matches!(self, ChainError::Refused { message, .. } if message.contains("Insufficient funds"))
+    }
+
+    /// Whether a transaction was refused for one in the mempool that spends the same coins.
+    pub(crate) fn is_conflict(&self) -> bool {
+        matches!(self, ChainError::Refused { code: code::REJECTED, message, .. }
+            if message.contains("replacement") || message.contains("txn-mempool-conflict"))
+    }
+
     /// Whether it may pass by itself: bitcoind is not there, is warming up, or is overloaded.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
@@ -60,6 +72,7 @@ pub(crate) mod code {
     pub(crate) const WALLET_ERROR: i32 = -4;
     pub(crate) const ALREADY_IN_UTXO_SET: i32 = -27;
     pub(crate) const MISSING_INPUTS: i32 = -25;
+    pub(crate) const REJECTED: i32 = -26;
 }
 
 /// A connection to bitcoind, or to one wallet in it.

@@ -126,7 +126,7 @@ fn channel(node: &Arc<Node>, event: Event) {
             log_at!(node.log, Info, "channel {channel_id} is closed: {words}");
             let refused = ChannelError::Refused(words.clone());
             if let Some(funding) = node.openings.failed(user_channel_id, refused) {
-                unlock(node, funding);
+                unlock(node, funding, true);
             }
             node.outbox.event(
                 "channel_closed",
@@ -139,7 +139,7 @@ fn channel(node: &Arc<Node>, event: Event) {
         }
         Event::DiscardFunding { funding_info, .. } => {
             if let lightning::events::FundingInfo::Tx { transaction } = funding_info {
-                unlock(node, transaction);
+                unlock(node, transaction, false);
             }
         }
         Event::OpenChannelRequest {
@@ -171,9 +171,16 @@ fn accept(
     }
 }
 
-fn unlock(node: &Arc<Node>, transaction: bitcoin::Transaction) {
+/// Frees the coins of a funding transaction; `held` if its opening still counts as holding
+/// them.
+fn unlock(node: &Arc<Node>, transaction: bitcoin::Transaction, held: bool) {
     let node = Arc::clone(node);
-    tokio::task::spawn_blocking(move || node.wallet.unlock(&transaction));
+    tokio::task::spawn_blocking(move || {
+        node.wallet.unlock(&transaction);
+        if held {
+            node.openings.coins_are_back();
+        }
+    });
 }
 
 /// Outputs of closed channels that are ours to spend go to the sweeper, except those that

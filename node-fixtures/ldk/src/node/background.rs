@@ -9,18 +9,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lightning::chain::{BestBlock, Listen as _};
 use lightning::events::EventsProvider as _;
 use lightning::util::persist::{
     CHANNEL_MANAGER_PERSISTENCE_KEY, NETWORK_GRAPH_PERSISTENCE_KEY, SCORER_PERSISTENCE_KEY,
 };
 use lightning::util::ser::Writeable as _;
-use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::{Node, Stop};
-use crate::chain::Follower;
 use crate::events;
 use crate::log::log_at;
 use crate::store::{Key, StoreError};
@@ -222,43 +219,4 @@ async fn sweep(node: &Arc<Node>) {
         let _ = node.sweeper.regenerate_and_broadcast_spend_if_necessary();
     });
     let _ = swept.await;
-}
-
-/// Tells the parts of a running node of blocks.
-pub(crate) struct ChainFollower(pub(super) Arc<Node>);
-
-impl Follower for ChainFollower {
-    fn connected(&self, block: &bitcoin::Block, height: u32) {
-        let node = &self.0;
-        node.chain_monitor.block_connected(block, height);
-        node.manager.block_connected(block, height);
-        node.sweeper.block_connected(block, height);
-        let hash = block.block_hash();
-        log_at!(node.log, Debug, "block {height} {hash}");
-        node.feed.publish(
-            "block",
-            json!({ "height": height, "hash": hash.to_string() }),
-        );
-    }
-
-    fn disconnected(&self, fork_point: BestBlock) {
-        let node = &self.0;
-        log_at!(
-            node.log,
-            Info,
-            "the chain was reorganised, back to block {} {}",
-            fork_point.height,
-            fork_point.block_hash
-        );
-        node.chain_monitor.blocks_disconnected(fork_point);
-        node.manager.blocks_disconnected(fork_point);
-        node.sweeper.blocks_disconnected(fork_point);
-        node.feed.publish(
-            "reorg",
-            json!({
-                "height": fork_point.height,
-                "hash": fork_point.block_hash.to_string(),
-            }),
-        );
-    }
 }

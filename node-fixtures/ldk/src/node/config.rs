@@ -9,8 +9,11 @@ use crate::options::Options;
 
 /// The most there can be, and so no limit on a channel's size.
 const ALL_BITCOIN_SAT: u64 = 21_000_000 * 100_000_000;
+/// BOLT 2's limit. A slot is free only when the HTLC is gone from both commitments, later
+/// than its payment has succeeded, so a loop of 30 payments at once needs more than 30.
+const MOST_HTLCS: u16 = 483;
 /// Room for every HTLC slot of a channel to hold a payment that is dust.
-const DUST_LIMIT_MSAT: u64 = 100_000_000;
+const DUST_LIMIT_MSAT: u64 = 1_000_000_000;
 
 /// The configuration of a node, and of the channels that its peers open.
 pub(crate) fn node(options: &Options) -> UserConfig {
@@ -21,6 +24,7 @@ pub(crate) fn node(options: &Options) -> UserConfig {
     handshake.our_to_self_delay = options.to_self_delay;
     handshake.our_htlc_minimum_msat = 1;
     handshake.max_inbound_htlc_value_in_flight_percent_of_channel = 100;
+    handshake.our_max_accepted_htlcs = MOST_HTLCS;
     handshake.negotiate_anchors_zero_fee_htlc_tx = options.anchors;
     handshake.announce_for_forwarding = false;
 

@@ -1,13 +1,16 @@
 //! LDK's parts, put together and driven.
 //!
 //! `types` names the concrete types, `config` says how the node behaves towards peers,
-//! `keys` are its keys, `assemble` builds everything in the order that safety asks for, and
-//! `background` is the loop that makes it go. [`Node`] is what the rest of the crate sees.
+//! `keys` are its keys, `assemble` builds everything in the order that safety asks for, with
+//! what `restore` finds in the store, `background` is the loop that makes it go, and `blocks`
+//! takes each block to those who must hear of it. [`Node`] is what the rest of the crate sees.
 
 mod assemble;
 mod background;
+mod blocks;
 pub(crate) mod config;
 mod keys;
+mod restore;
 mod types;
 
 use std::net::SocketAddr;
@@ -16,7 +19,7 @@ use std::sync::Arc;
 use bitcoin::secp256k1::PublicKey;
 use tokio::sync::{Notify, watch};
 
-use crate::chain::{Bitcoind, Broadcaster, ChainSync, FixedFees, Wallet, WalletScripts};
+use crate::chain::{Broadcaster, ChainSync, FixedFees, Wallet, WalletScripts};
 use crate::channels::Openings;
 use crate::events::{Feed, Outbox};
 use crate::log::Log;
@@ -26,7 +29,8 @@ use crate::peers::{Keeper, PeerWatch};
 use crate::store::{ChannelStore, Store};
 
 pub(crate) use assemble::{StartError, assemble, claim_data_dir};
-pub(crate) use background::{Background, ChainFollower};
+pub(crate) use background::Background;
+pub(crate) use blocks::ChainFollower;
 pub(crate) use keys::Keys;
 pub(crate) use types::{Bumper, ChainMonitor, ChannelManager, Graph, PeerManager, Sweeper};
 
@@ -50,7 +54,6 @@ pub(crate) struct Node {
     pub store: Arc<Store>,
     pub channel_store: Arc<ChannelStore>,
 
-    pub bitcoind: Arc<Bitcoind>,
     pub wallet: Arc<Wallet>,
     pub scripts: Arc<WalletScripts>,
     pub fees: Arc<FixedFees>,

@@ -8,13 +8,13 @@ use lightning::chain::Filter;
 use lightning::events::bump_transaction::sync::{BumpTransactionEventHandlerSync, WalletSync};
 use lightning::ln::peer_handler::IgnoringMessageHandler;
 use lightning::onion_message::messenger::DefaultMessageRouter;
-use lightning::routing::gossip::{NetworkGraph, P2PGossipSync};
-use lightning::routing::utxo::UtxoLookup;
+use lightning::routing::gossip::NetworkGraph;
 use lightning::sign::{InMemorySigner, KeysManager};
 use lightning::util::sweep::OutputSweeperSync;
 
 use super::Keys;
 use crate::chain::{Broadcaster, FixedFees, Wallet};
+use crate::gossip::Gossip;
 use crate::log::Log;
 use crate::payments::Routes;
 use crate::peers::PeerWatch;
@@ -22,12 +22,8 @@ use crate::store::{ChannelStore, Store};
 
 /// The node sees whole blocks, so nothing needs to be registered for filtering.
 type NoFilter = Arc<dyn Filter + Send + Sync>;
-/// Channel announcements are taken without looking up their outputs on chain.
-type NoUtxoLookup = Arc<dyn UtxoLookup + Send + Sync>;
 
 pub(crate) type Graph = NetworkGraph<Arc<Log>>;
-
-pub(crate) type Gossip = P2PGossipSync<Arc<Graph>, NoUtxoLookup, Arc<Log>>;
 
 pub(crate) type ChainMonitor = lightning::chain::chainmonitor::ChainMonitor<
     InMemorySigner,

@@ -23,7 +23,7 @@ use super::ledger::{Direction, Payment, Status};
 use crate::node::Node;
 
 /// How long to wait for LDK's last word after a payment was given up.
-const LAST_WORD: Duration = Duration::from_secs(2);
+const LAST_WORD: Duration = Duration::from_millis(100);
 /// BOLT 11's default, which keysend has to choose for itself.
 const KEYSEND_FINAL_CLTV: u32 = 40;
 

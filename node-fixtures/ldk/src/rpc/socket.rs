@@ -27,12 +27,16 @@ impl Drop for Listener {
     }
 }
 
-/// Fails if somebody answers at `path`, or if something else than a socket is there.
+/// Fails if somebody answers at `path`, or if something else than a socket is there. A
+/// socket that nobody serves goes now, so that the file's presence means that a node is
+/// ready.
 pub(crate) fn check_free(path: &Path) -> Result<(), StartError> {
     match UnixStream::connect(path) {
         Ok(_) => Err(fail(path, "another process answers there")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(_) if is_socket(path) => Ok(()),
+        Err(_) if is_socket(path) => {
+            std::fs::remove_file(path).map_err(|error| fail(path, &error.to_string()))
+        }
         Err(error) => Err(fail(
             path,
             &format!("something else is in the way ({error})"),

@@ -39,4 +39,8 @@ impl Backend for MemoryStore {
         }
         Ok(())
     }
+
+    fn close(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }

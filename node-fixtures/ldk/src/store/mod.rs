@@ -31,7 +31,6 @@ use sqlite::SqliteStore;
 pub(crate) mod namespace {
     pub(crate) const PAYMENTS: &str = "payments";
     pub(crate) const PEERS: &str = "peers";
-    pub(crate) const NODE: &str = "node";
 }
 
 /// A store that cannot be opened, read or written.
@@ -74,6 +73,8 @@ trait Backend: Send + Sync {
     fn list(&self, primary: &str, secondary: &str) -> Result<Vec<String>, StoreError>;
     /// Applies all changes, in order, or none.
     fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError>;
+    /// Leaves the files as a copy of them should be taken; called once, at the end.
+    fn close(&self) -> Result<(), StoreError>;
 }
 
 /// The node's store.
@@ -143,6 +144,11 @@ impl Store {
             return Ok(());
         }
         self.backend.apply(changes)
+    }
+
+    /// Tidies up after the last commit.
+    pub(crate) fn close(&self) -> Result<(), StoreError> {
+        self.backend.close()
     }
 
     /// The error for a committed record that cannot be understood.

@@ -153,4 +153,11 @@ impl Backend for SqliteStore {
             transaction.commit()
         })
     }
+
+    /// Moves the write-ahead log into the database, so that one file holds everything.
+    fn close(&self) -> Result<(), StoreError> {
+        self.with(|connection| {
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        })
+    }
 }

@@ -113,11 +113,19 @@ const METHODS: &[Method] = &[
     method("stop", "", "saves everything and ends the process"),
 ];
 
-/// Carries out a request.
+/// Carries out a request. Once the node stops, what still waits is told so.
 pub(super) async fn call(node: &Arc<Node>, request: Request) -> Answer {
-    if node.stop.borrow().is_some() {
-        return Err(Failure::new(code::STOPPING, "the node is stopping"));
+    let mut stop = node.stop.subscribe();
+    tokio::select! {
+        biased;
+        _ = stop.wait_for(Option::is_some) => {
+            Err(Failure::new(code::STOPPING, "the node is stopping"))
+        }
+        answer = dispatch(node, request) => answer,
     }
+}
+
+async fn dispatch(node: &Arc<Node>, request: Request) -> Answer {
     match request.method.as_str() {
         "getinfo" => process::getinfo(node, request.params()?),
         "help" => process::help(request.params()?),

@@ -21,8 +21,8 @@ pub(super) struct FindRoute {
 }
 
 pub(super) fn findroute(node: &Node, params: &FindRoute) -> Answer {
-    let route = payments::find_route(node, node_id(&params.id)?, params.amount_msat)
-        .map_err(|why| {
+    let route =
+        payments::find_route(node, node_id(&params.id)?, params.amount_msat).map_err(|why| {
             Failure::new(code::PAYMENT, format!("no route: {why}"))
                 .with(json!({ "reason": "no_route" }))
         })?;
