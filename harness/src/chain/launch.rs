@@ -91,6 +91,9 @@ const FIXED: &[&str] = &[
     "-changetype=bech32",
     "-keypool=5",
     "-fallbackfee=0.0002",
+    // No second selection of coins that avoids to split an address: with hundreds of coins at one
+    // address it takes 60 ms a payment, and 3 ms without.
+    "-maxapsfee=-1",
     // From 30 on the defaults are lower: the same rules whatever the version.
     "-minrelaytxfee=0.00001",
     "-incrementalrelayfee=0.00001",
