@@ -6,6 +6,7 @@ use super::{
     Peer, Result,
 };
 use crate::Msat;
+use crate::amount::grouped;
 use crate::host::{Step, Wait, settings};
 use bitcoin::{Address, OutPoint};
 use serde_json::Value;
@@ -80,8 +81,9 @@ impl Node {
         }
         let funding = self.ask(|client| client.open(channel))?;
         self.note(format!(
-            "opens a channel of {} to {}: {funding}",
-            channel.capacity, channel.peer
+            "opens a channel of {} sat to {}: {funding}",
+            grouped(channel.capacity.to_sat()),
+            channel.peer
         ));
         Ok(funding)
     }

@@ -3,6 +3,7 @@
 //! The first error; what the end checks found; the timeline's tail; a table of the nodes; the
 //! directory, and the commands that show the rest and run it again.
 
+mod names;
 mod paint;
 mod story;
 mod table;

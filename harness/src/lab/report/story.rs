@@ -1,6 +1,6 @@
 //! The report as text.
 
-use super::{Paint, Row, table};
+use super::{Paint, Row, names::Names, table};
 use crate::lab::checks::Finding;
 use crate::lab::world::World;
 use crate::lab::{Timeline, TimelineLine};
@@ -58,7 +58,7 @@ fn report(
             let _ = writeln!(text, "  {}", indented(&finding));
         }
     }
-    text.push_str(&timeline(dir, paint));
+    text.push_str(&timeline(dir, &Names::of(world), paint));
     if !rows.is_empty() {
         let _ = writeln!(text, "\n{}", paint.strong("nodes at the end"));
         text.push_str(&table::render(rows, paint));
@@ -75,7 +75,7 @@ fn report(
 }
 
 /// The last lines of everybody, and before them what the harness did.
-fn timeline(dir: &Path, paint: Paint) -> String {
+fn timeline(dir: &Path, names: &Names, paint: Paint) -> String {
     let timeline = match Timeline::read(dir) {
         Ok(timeline) => timeline,
         Err(error) => return format!("\nno timeline: {error}\n"),
@@ -91,7 +91,9 @@ fn timeline(dir: &Path, paint: Paint) -> String {
         format!("(without {hidden} of detail; UTC; within a millisecond the order is not causal)");
     let _ = writeln!(text, "\n{} {}", paint.strong(head), paint.faint(note));
     for line in tail {
-        let _ = writeln!(text, "{}", timeline.render(line, paint, Some(WIDTH)));
+        let mut line = line.clone();
+        line.text = names.readable(&line.text);
+        let _ = writeln!(text, "{}", timeline.render(&line, paint, Some(WIDTH)));
     }
     text
 }
