@@ -266,3 +266,104 @@ impl Transport for HttpTransport {
         write!(f, "http://{}{}", self.address, self.path)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// Serves one connection for each list: one status for each request, then closes.
+    fn serve(connections: Vec<Vec<u16>>) -> (SocketAddr, std::thread::JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
+        let address = listener.local_addr().expect("has an address");
+        let serving = std::thread::spawn(move || {
+            let mut credentials = Vec::new();
+            for statuses in connections {
+                let (stream, _) = listener.accept().expect("accepts");
+                let mut stream = BufReader::new(stream);
+                for status in statuses {
+                    credentials.push(read_request(&mut stream));
+                    let body = if status == 200 { "{}" } else { "" };
+                    let answer = format!(
+                        "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{body}",
+                        body.len()
+                    );
+                    stream
+                        .get_mut()
+                        .write_all(answer.as_bytes())
+                        .expect("answers");
+                }
+            }
+            credentials
+        });
+        (address, serving)
+    }
+
+    /// Reads a request and returns its credential, decoded.
+    fn read_request(stream: &mut BufReader<TcpStream>) -> String {
+        let (mut length, mut credential) = (0, String::new());
+        loop {
+            let mut line = String::new();
+            stream.read_line(&mut line).expect("reads");
+            match line.trim_end().split_once(": ") {
+                Some(("Content-Length", value)) => length = value.parse().expect("a number"),
+                Some(("Authorization", value)) => {
+                    let encoded = value.strip_prefix("Basic ").expect("is basic");
+                    let plain = base64::decode(encoded).expect("is base64");
+                    credential = String::from_utf8(plain).expect("is UTF-8");
+                }
+                Some(_) => {}
+                None if line.starts_with("POST") => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).expect("reads");
+        credential
+    }
+
+    fn with_password(address: SocketAddr) -> HttpTransport {
+        let auth = BitcoindAuth::Password {
+            user: "alice".to_owned(),
+            password: "secret".to_owned(),
+        };
+        HttpTransport::new(address, "/".to_owned(), auth)
+    }
+
+    #[test]
+    fn a_connection_is_kept_and_a_dropped_one_is_opened_again() {
+        let (address, serving) = serve(vec![vec![200, 200], vec![200]]);
+        let transport = with_password(address);
+        for _ in 0..3 {
+            assert_eq!(transport.post(b"{}").expect("is answered"), b"{}");
+        }
+        assert_eq!(serving.join().expect("serves"), ["alice:secret"; 3]);
+    }
+
+    #[test]
+    fn a_new_cookie_is_read_when_the_old_one_is_rejected() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("cookie");
+        let (address, serving) = serve(vec![vec![200, 401, 200]]);
+        let auth = BitcoindAuth::Cookie(path.clone());
+        let transport = HttpTransport::new(address, "/".to_owned(), auth);
+        std::fs::write(&path, "__cookie__:old").expect("writes");
+        transport.post(b"{}").expect("is answered");
+        std::fs::write(&path, "__cookie__:new").expect("writes");
+        transport.post(b"{}").expect("is answered");
+        assert_eq!(
+            serving.join().expect("serves"),
+            ["__cookie__:old", "__cookie__:old", "__cookie__:new"]
+        );
+    }
+
+    #[test]
+    fn a_rejected_password_is_an_error_of_its_own() {
+        let (address, serving) = serve(vec![vec![401]]);
+        let error = with_password(address).post(b"{}").expect_err("is rejected");
+        assert!(matches!(error, TransportError::Rejected { .. }));
+        assert!(error.to_string().contains("user alice"));
+        serving.join().expect("serves");
+    }
+}

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bitcoin::address::NetworkUnchecked;
 use bitcoin::hashes::Hash as _;
@@ -23,6 +24,10 @@ use super::client::{Bitcoind, ChainError, code, decode};
 use super::fees::FixedFees;
 use crate::log::{Log, log_at};
 use crate::options::Options;
+
+/// How often, and after which pause, to look for a wallet that is being loaded.
+const LOAD_TRIES: u32 = 40;
+const LOAD_AGAIN: Duration = Duration::from_millis(25);
 
 /// What the wallet holds.
 #[derive(Clone, Copy, Debug)]
@@ -56,15 +61,29 @@ impl Wallet {
     }
 
     fn load(&self) -> Result<(), ChainError> {
-        if self.call_once::<Value>("getwalletinfo", &[]).is_ok() {
-            return Ok(());
-        }
-        let loaded = self.node.call::<Value>("loadwallet", &[json!(self.name)]);
-        match loaded {
-            Ok(_) => Ok(()),
-            Err(error) if error.code() == Some(code::WALLET_ALREADY_LOADED) => Ok(()),
-            Err(error) if error.code() == Some(code::WALLET_NOT_FOUND) => self.create(),
-            Err(error) => Err(error),
+        let mut tries = 0;
+        loop {
+            if self.call_once::<Value>("getwalletinfo", &[]).is_ok() {
+                return Ok(());
+            }
+            let loaded = self.node.call::<Value>("loadwallet", &[json!(self.name)]);
+            match loaded {
+                Ok(_) => return Ok(()),
+                Err(error) if error.code() == Some(code::WALLET_NOT_FOUND) => {
+                    return self.create();
+                }
+                // Another thread of ours, or another program, is loading it right now.
+                Err(error)
+                    if tries < LOAD_TRIES
+                        && [code::WALLET_ALREADY_LOADED, code::WALLET_ERROR]
+                            .map(Some)
+                            .contains(&error.code()) =>
+                {
+                    tries += 1;
+                    std::thread::sleep(LOAD_AGAIN);
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bitcoin::Amount;
 use bitcoin::hex::DisplayHex as _;
-use lightning::events::{Event, PaymentPurpose, ReplayEvent};
+use lightning::events::{Event, FundingInfo, PaymentPurpose, ReplayEvent};
 use lightning::ln::channelmanager::PaymentId;
 use lightning::sign::SpendableOutputDescriptor;
 use lightning::types::payment::PaymentPreimage;
@@ -137,11 +137,10 @@ fn channel(node: &Arc<Node>, event: Event) {
                 }),
             );
         }
-        Event::DiscardFunding { funding_info, .. } => {
-            if let lightning::events::FundingInfo::Tx { transaction } = funding_info {
-                unlock(node, transaction, false);
-            }
-        }
+        Event::DiscardFunding {
+            funding_info: FundingInfo::Tx { transaction },
+            ..
+        } => unlock(node, transaction, false),
         Event::OpenChannelRequest {
             temporary_channel_id,
             counterparty_node_id,
