@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::gossip;
-use crate::log::{Level, Log, log_at};
+use crate::log::{Log, log_at};
 use crate::node::{Background, ChainFollower, Node, StartError, Stop, assemble, claim_data_dir};
 use crate::options::Options;
 use crate::peers;
@@ -91,13 +91,11 @@ fn complain(message: &str) {
 fn end_on_panic(log: &Arc<Log>) {
     let log = Arc::clone(log);
     std::panic::set_hook(Box::new(move |panic| {
-        let backtrace = std::backtrace::Backtrace::force_capture();
-        log.write(
-            Level::Error,
-            module_path!(),
-            format_args!("panic: {panic}, at:\n{backtrace}"),
-        );
+        log_at!(log, Error, "panic: {panic}");
         complain(&format!("panic: {panic}"));
+        // Finding the names takes a while; the words above are out already.
+        let backtrace = std::backtrace::Backtrace::force_capture();
+        log_at!(log, Error, "the panic came from: {backtrace}");
         std::process::exit(101);
     }));
 }
