@@ -16,7 +16,7 @@ use std::{
 
 #[test]
 fn started_as_a_keeper_it_runs_no_test() {
-    let output = Command::new(std::env::current_exe().unwrap())
+    let output = Command::new(role::executable().unwrap())
         .arg0(keeper::ROLE)
         .arg("--list")
         .stdin(Stdio::null())
@@ -28,7 +28,7 @@ fn started_as_a_keeper_it_runs_no_test() {
 
 #[test]
 fn started_by_any_other_name_it_lists_its_tests() {
-    let output = Command::new(std::env::current_exe().unwrap())
+    let output = Command::new(role::executable().unwrap())
         .arg0("/somewhere/boltwright-keeper")
         .arg("--list")
         .output()
@@ -69,7 +69,7 @@ fn with_a_role_of_its_own() {
 #[test]
 fn a_binary_can_have_roles_of_its_own() {
     let start = |argv0: &str| {
-        Command::new(std::env::current_exe().unwrap())
+        Command::new(role::executable().unwrap())
             .arg0(argv0)
             .args([
                 "--ignored",
@@ -106,7 +106,7 @@ fn after_a_rebuild() {
 fn a_rebuild_in_mid_run_does_no_harm() {
     let dir = tempfile::tempdir().unwrap();
     let binary = dir.path().join("test-binary");
-    fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
+    fs::copy(role::executable().unwrap(), &binary).unwrap();
     let mut victim = Victim::start_file(&binary, "after_a_rebuild", &[]);
     victim.line("READY");
     // As a linker does it: another file in the place of the old one, which is gone from the disk.

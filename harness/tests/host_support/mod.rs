@@ -5,7 +5,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "all of this is part of tests")]
 
-use boltwright::host::{Command, Process, Program, Site, Step, Wait};
+use boltwright::host::{Command, Process, Program, Site, Step, Wait, role};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -158,7 +158,8 @@ pub struct Victim {
 impl Victim {
     /// Starts the ignored test `name` of this binary in a process (and a process group) of its own.
     pub fn start(name: &str, env: &[(&str, &str)]) -> Victim {
-        Victim::start_file(&std::env::current_exe().unwrap(), name, env)
+        // Not by its path: a rebuild may have put another file there.
+        Victim::start_file(&role::executable().unwrap(), name, env)
     }
 
     pub fn start_file(file: &Path, name: &str, env: &[(&str, &str)]) -> Victim {
