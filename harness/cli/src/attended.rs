@@ -2,7 +2,7 @@
 //! peace, without the report of a failed test.
 
 use crate::error::{Error, Result};
-use crate::install;
+use crate::{install, screen};
 use boltwright::chain::SEARCH;
 use boltwright::host::{interrupt, knobs};
 use boltwright::lab::{Lab, LabBuilder, Outcome};
@@ -29,13 +29,17 @@ pub fn run<T>(
     signal: Signal,
     work: impl FnOnce(&Lab) -> Result<T>,
 ) -> Result<(T, Duration)> {
-    let lab = builder.unwatched().keep(keep).start()?;
+    let lab = builder
+        .unwatched()
+        .keep(keep)
+        .replay(&screen::command())
+        .start()?;
     let site = lab.site().clone();
     let name = lab.name().to_owned();
     let interest = interrupt::on_interrupt(move |by| {
         INTERRUPTED.store(true, Ordering::SeqCst);
-        let processes = site.processes().len();
-        eprintln!("\n{by}: ending {processes} processes");
+        let processes = screen::counted(site.processes().len(), "process");
+        eprintln!("\n{by}: ending {processes}");
         let ended = if keep {
             site.keep(&name)
                 .map(|dir| format!("directory kept: {}", dir.display()))
@@ -56,9 +60,12 @@ pub fn run<T>(
     let ended = match worked {
         Ok(done) => lab.finish().map_err(Error::from).map(|()| done),
         Err(error) => {
-            // The report is printed; the error is told once more, as the last line.
-            let _ = lab.conclude(Outcome::Failed(error.to_string()));
-            Err(error)
+            // The report tells all of it; its first line is told once more, as the last one.
+            let words = error.to_string();
+            let _ = lab.conclude(Outcome::Failed(words.clone()));
+            Err(Error::Failed(
+                words.lines().next().unwrap_or_default().to_owned(),
+            ))
         }
     };
     hold_if_interrupted();

@@ -10,11 +10,14 @@ pub fn dir_or_newest(dir: Option<&PathBuf>) -> Result<PathBuf> {
     if let Some(dir) = dir {
         return Ok(dir.clone());
     }
-    let mut running = census::living().into_iter().filter(|lab| !lab.orphaned);
-    running.find_map(|lab| lab.dir).ok_or_else(|| {
-        Error::Failed(format!(
-            "no lab of yours is running: start one with `{} up`, or name the directory of one",
-            screen::me()
-        ))
-    })
+    let running = census::living().into_iter().filter(|lab| !lab.orphaned);
+    // A site without a lab describes nothing.
+    let mut dirs = running.filter_map(|lab| lab.dir);
+    dirs.find(|dir| dir.join("lab.json").is_file())
+        .ok_or_else(|| {
+            Error::Failed(format!(
+                "no lab of yours is running: start one with `{} up`, or name the directory of one",
+                screen::me()
+            ))
+        })
 }

@@ -28,6 +28,7 @@ enum Boltwright {
     Logs(logs::Logs),
     Init(init::Init),
     Doctor(doctor::Doctor),
+    #[command(after_help = INSTALL)]
     Install(install::Install),
 }
 
@@ -36,6 +37,17 @@ New here? `boltwright demo` sets up what is missing and shows everything at work
 `boltwright up` gives you a network to play with; `boltwright init` adds Boltwright to your crate.
 
 `boltwright COMMAND --help` has examples. Exit codes: 0 done, 1 failed, 2 bad usage.";
+
+const INSTALL: &str = "\
+Examples:
+  boltwright install bitcoind                    returns at once if one is there that runs
+  boltwright install bitcoind --source debian    not the official release, Debian's package
+  boltwright install bitcoind --force            once more, beside the one in use
+
+It lands in Boltwright's own folder ($XDG_CACHE_HOME/boltwright, else ~/.cache/boltwright), where labs
+find it. BITCOIND_EXE=/path/to/bitcoind has them use another one.
+
+Exit codes: 0 it is there, 1 failed and nothing was left behind, 2 bad usage.";
 
 fn main() -> ExitCode {
     let done = match Boltwright::parse() {

@@ -6,8 +6,8 @@
 use crate::error::{Error, Result};
 use boltwright::host::knobs;
 pub use boltwright::lab::report::Paint;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::fmt::{Display, Write as _};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use std::fmt::{Display, Write};
 use std::io::{IsTerminal, Write as _};
 use std::path::Path;
 use std::time::Duration;
@@ -114,10 +114,13 @@ impl Progress {
     /// For `total` things of the kind that `what` names.
     pub fn new(what: &'static str, total: u64) -> Progress {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let style = "{msg:9} [{bar:32}] {pos}/{len}, {per_sec}, {eta} left";
+            let style = "{msg:9} [{bar:32}] {pos}/{len}, {rate}, {eta} left";
             let style = ProgressStyle::with_template(style)
                 // A template that does not parse is a slip in this file; a plain bar is good enough.
                 .unwrap_or_else(|_| ProgressStyle::default_bar())
+                .with_key("rate", |state: &ProgressState, to: &mut dyn Write| {
+                    let _ = write!(to, "{:.1}/s", state.per_sec());
+                })
                 .progress_chars("=> ");
             ProgressBar::new(total).with_style(style).with_message(what)
         });
@@ -174,6 +177,15 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// `1 node`, `3 nodes`, `2 processes`.
+pub fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ if what.ends_with('s') => format!("{count} {what}es"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
 /// `4.2 GiB`.
 pub fn bytes(bytes: u64) -> String {
     let mut size = bytes as f64;
@@ -208,7 +220,18 @@ pub fn me() -> String {
     }
 }
 
-/// A path as a shell takes it.
+/// The whole command line that this process was started with, to be pasted.
+pub fn command() -> String {
+    let words = std::env::args().skip(1);
+    let words = words.map(|word| quoted(Path::new(&word)));
+    [me()]
+        .into_iter()
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// A path, or any word, as a shell takes it.
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,=".contains(c);

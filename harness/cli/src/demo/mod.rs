@@ -41,7 +41,7 @@ pub struct Demo {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     payments: u32,
 
-    /// The amount of each payment; below about 2,400 sat it is dust, for which no route is found.
+    /// The amount of each payment.
     #[arg(long, value_name = "SAT", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     amount_sat: u64,
 
@@ -75,7 +75,7 @@ impl Demo {
                 "chain",
                 chain_ready,
                 &format!(
-                    "bitcoind {} at block {}",
+                    "{} at block {}",
                     lab.chain().version(),
                     lab.chain().tip()?.height
                 ),

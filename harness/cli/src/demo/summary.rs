@@ -284,6 +284,61 @@ fn sat(amount: Msat) -> String {
 mod tests {
     use super::*;
 
+    /// Three payments tried, of which one arrived.
+    fn summary() -> Summary {
+        let second = Duration::from_secs(1);
+        Summary {
+            implementation: "ldk",
+            optimised: Some(true),
+            bitcoind: "v29".to_owned(),
+            seed: "0x1".to_owned(),
+            setup: Setup {
+                chain: second,
+                nodes: second,
+                channels: second,
+            },
+            channels: Channels {
+                capacity: Amount::from_sat(1_000_000),
+                announced: false,
+            },
+            amount: Amount::from_sat(10_000),
+            wanted: 3,
+            paying: second,
+            latencies: vec![Duration::from_millis(20)],
+            failures: BTreeMap::from([("no route".to_owned(), 2)]),
+            fees: Msat::new(1_000),
+            holdings: Vec::new(),
+            dir: PathBuf::from("/tmp/bw-1"),
+            disk: disk::Kind::Ram,
+            kept: false,
+            teardown: second,
+            total: second * 5,
+        }
+    }
+
+    #[test]
+    fn failed_payments_are_counted_with_their_reason() {
+        let summary = summary();
+        let text = summary.text(Paint::PLAIN);
+        let line = "3 of 10,000 sat over two hops: 1 succeeded, 2 payments failed (no route: 2)";
+        assert!(text.contains(line), "{text}");
+        let json = summary.json();
+        assert_eq!(json["payments"]["failed"], 2);
+        assert_eq!(json["payments"]["failures_by_reason"]["no route"], 2);
+        assert_eq!(json["payments"]["succeeded_per_s"], 1.0);
+    }
+
+    #[test]
+    fn quantiles_are_by_nearest_rank_and_there_are_none_of_nothing() {
+        let mut summary = summary();
+        summary.latencies = (1..=100).rev().map(Duration::from_millis).collect();
+        let expected = [1, 50, 95, 100].map(Duration::from_millis);
+        assert_eq!(summary.quantiles(), Some(expected));
+        summary.latencies.clear();
+        assert_eq!(summary.quantiles(), None);
+        assert_eq!(summary.json()["latency_ms"], Value::Null);
+    }
+
     #[test]
     fn an_amount_shows_thousandths_only_where_there_are_some() {
         assert_eq!(sat(Msat::from_sat(25_000)), "25,000 sat");

@@ -30,11 +30,8 @@ fn of_running(labs: &[Living]) -> Finding {
             .dir
             .as_ref()
             .map_or_else(|| "?".to_owned(), |dir| dir.display().to_string());
-        format!(
-            "{dir}: {} processes, keeper {}",
-            lab.processes.len(),
-            lab.keeper
-        )
+        let processes = screen::counted(lab.processes.len(), "process");
+        format!("{dir}: {processes}, keeper {}", lab.keeper)
     };
     let words = match labs {
         [] => "none".to_owned(),
@@ -91,7 +88,7 @@ fn of_kept(base: &Path, kept: &[PathBuf]) -> Finding {
             ),
         ),
     };
-    let finding = match kept.first() {
+    let finding = match kept.iter().find(|dir| dir.join("lab.json").is_file()) {
         None => finding,
         Some(first) => finding.cure(format!(
             "`{} logs {}` shows one; remove what you have read",

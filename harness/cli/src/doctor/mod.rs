@@ -137,7 +137,7 @@ fn in_words(sections: &[Section], bad: usize, paint: Paint) -> String {
                 Verdict::Note => paint.strong("note "),
                 Verdict::Bad => paint.bad(" BAD "),
             };
-            let indent = format!("\n{:width$}", "", width = width + 9);
+            let indent = format!("\n{:width$}", "", width = width + 8);
             let _ = writeln!(
                 text,
                 "{mark} {:width$}  {}",

@@ -39,7 +39,10 @@ impl Changes {
             }
         };
         let mut document = parse(path, &now)?;
-        edit(&mut document, &mut self.notes)?;
+        edit(&mut document, &mut self.notes).map_err(|error| match error {
+            Error::Failed(words) => Error::Failed(format!("{}: {words}", path.display())),
+            other => other,
+        })?;
         self.put(path, before, document.to_string());
         Ok(())
     }

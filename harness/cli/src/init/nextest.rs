@@ -103,7 +103,7 @@ fn exempt(config: &mut DocumentMut, test: &str) -> Result<()> {
         }
         _ => {
             return Err(Error::Failed(
-                "`profile.default.overrides` in .config/nextest.toml is no list".to_owned(),
+                "`profile.default.overrides` is no list".to_owned(),
             ));
         }
     }

@@ -4,7 +4,7 @@ mod guide;
 
 use crate::attended::{self, Signal};
 use crate::error::Result;
-use crate::screen::{self, duration, grouped};
+use crate::screen::{self, counted, duration, grouped};
 use boltwright::host::{State, Step, Wait, wait};
 use boltwright::lab::Lab;
 use boltwright::node::Node;
@@ -166,14 +166,6 @@ fn mine(lab: &Lab) {
             attended::hold_if_interrupted();
             eprintln!("cannot mine: {error}");
         }
-    }
-}
-
-/// `1 node`, `3 nodes`.
-fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
     }
 }
 
