@@ -3,7 +3,7 @@
 mod host_support;
 
 use boltwright::host::{Site, interrupt};
-use host_support::{FAMILY, FAMILY_SIZE, Lab, SOON, Victim, eventually, run, send};
+use host_support::{Lab, SOON, Victim, eventually, run_family, send};
 use nix::sys::signal::Signal;
 use std::{
     fs,
@@ -17,10 +17,7 @@ use std::{
 fn victim() {
     let report = std::env::var("VICTIM_REPORT").unwrap();
     let site = Site::open().unwrap();
-    let daemon = run(&site, "family", FAMILY);
-    eventually("the family to be complete", SOON, || {
-        site.living().len() >= FAMILY_SIZE
-    });
+    let daemon = run_family(&site);
     let watched = daemon.clone();
     let _interrupt = interrupt::on_interrupt(move |signal| {
         // Not by `println!`, whose lock the test may hold.
@@ -35,7 +32,7 @@ fn victim() {
     .unwrap();
     let forgotten = interrupt::on_interrupt(|_| eprintln!("REPORT of what is over")).unwrap();
     drop(forgotten);
-    Lab::tell(&site);
+    Lab::tell(&site, &daemon);
     if std::env::var("VICTIM_REPORT").unwrap() == "held" {
         interrupt::wait();
         println!("\nHELD NO LONGER");

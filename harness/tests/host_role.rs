@@ -97,8 +97,8 @@ fn after_a_rebuild() {
         .read_line(&mut String::new())
         .unwrap();
     let site = Site::open().unwrap();
-    run(&site, "daemon", "exec sleep 1020");
-    Lab::tell(&site);
+    let daemon = run(&site, "daemon", "exec sleep 1020");
+    Lab::tell(&site, &daemon);
     site.remove().unwrap();
 }
 

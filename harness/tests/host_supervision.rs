@@ -4,7 +4,7 @@ mod host_support;
 
 use boltwright::host::{Exit, Site, State};
 use host_support::{
-    FAMILY, FAMILY_SIZE, Lab, SOON, Victim, eventually, is_alive, is_free, marked, run, send,
+    FAMILY_SIZE, Lab, SOON, Victim, eventually, is_alive, is_free, marked, run, run_family, send,
 };
 use nix::sys::signal::Signal;
 use std::{
@@ -19,11 +19,8 @@ use std::{
 #[ignore = "a victim: started by the other tests"]
 fn victim() {
     let site = Site::open().unwrap();
-    let daemon = run(&site, "family", FAMILY);
-    eventually("the family to be complete", SOON, || {
-        site.living().len() >= FAMILY_SIZE
-    });
-    Lab::tell(&site);
+    let daemon = run_family(&site);
+    Lab::tell(&site, &daemon);
     match std::env::var("VICTIM_END").unwrap().as_str() {
         "return" => site.remove().unwrap(),
         "drop" => drop(site),
@@ -105,10 +102,7 @@ fn a_test_that_is_stopped_and_then_killed_leaves_nothing() {
 #[test]
 fn killing_all_kills_the_whole_family_and_frees_the_lease() {
     let site = Site::open().unwrap();
-    let daemon = run(&site, "family", FAMILY);
-    eventually("the family to be complete", SOON, || {
-        site.living().len() >= FAMILY_SIZE
-    });
+    let daemon = run_family(&site);
     let family = site.living();
     let without_marker = family
         .iter()
@@ -178,10 +172,7 @@ fn polite_signals_do_not_end_a_keeper() {
 fn when_the_keeper_is_killed_its_processes_die_and_the_test_learns_it() {
     for _ in 0..rounds() {
         let site = Site::open().unwrap();
-        let daemon = run(&site, "family", FAMILY);
-        eventually("the family to be complete", SOON, || {
-            site.living().len() >= FAMILY_SIZE
-        });
+        let daemon = run_family(&site);
         let family: Vec<_> = site.living().into_iter().map(|(pid, _)| pid).collect();
         let marked_ones = marked(site.marker());
         send(site.keeper_pid(), Signal::SIGKILL);
@@ -213,6 +204,8 @@ fn what_a_test_and_its_keeper_left_when_both_were_killed_is_swept_by_the_next_si
     send(victim.pid(), Signal::SIGSTOP);
     send(lab.keeper, Signal::SIGKILL);
     eventually("the keeper to be dead", SOON, || !is_alive(lab.keeper));
+    // Its own children die with it, whoever looks on.
+    eventually("the daemon to be dead", SOON, || !is_alive(lab.daemon));
     send(victim.pid(), Signal::SIGKILL);
     drop(victim);
     let left = marked(&lab.marker);
@@ -253,9 +246,13 @@ fn nothing_that_the_test_has_open_reaches_keeper_or_daemon() {
     let site = Site::open().unwrap();
     let daemon = run(&site, "daemon", "exec sleep 1014");
     drop(writer);
-    // Its end-of-file comes at once: nobody else has the other end.
-    let mut nothing = Vec::new();
-    reader.read_to_end(&mut nothing).unwrap();
+    let no_wait = nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK);
+    nix::fcntl::fcntl(reader.as_fd(), no_wait).unwrap();
+    eventually(
+        "the end of file: nobody else has the other end",
+        SOON,
+        || matches!(reader.read(&mut [0]), Ok(0)),
+    );
 
     let open = |pid: u32| -> Vec<String> {
         let mut fds: Vec<_> = fs::read_dir(format!("/proc/{pid}/fd"))

@@ -86,23 +86,27 @@ pub struct Lab {
     pub lease: Ipv4Addr,
     pub marker: String,
     pub dir: PathBuf,
+    /// The process that the keeper itself has started.
+    pub daemon: u32,
+    /// It and all of its family.
     pub pids: Vec<u32>,
 }
 
 impl Lab {
     /// Prints what [`Victim::lab`] reads.
-    pub fn tell(site: &Site) {
+    pub fn tell(site: &Site, daemon: &Process) {
         let pids: Vec<_> = site
             .living()
             .iter()
             .map(|(pid, _)| pid.to_string())
             .collect();
         println!(
-            "\nVICTIM {} {} {} {} {}",
+            "\nVICTIM {} {} {} {} {} {}",
             site.keeper_pid(),
             site.block().address(1),
             site.marker(),
             site.dir().display(),
+            daemon.pid(),
             pids.join(",")
         );
     }
@@ -115,6 +119,7 @@ impl Lab {
             lease: word().parse().unwrap(),
             marker: word().to_owned(),
             dir: word().into(),
+            daemon: word().parse().unwrap(),
             pids: word().split(',').map(|pid| pid.parse().unwrap()).collect(),
         }
     }
@@ -216,5 +221,27 @@ pub const FAMILY: &str = "
     (sh -c 'kill -STOP $$; sleep 1007' &)
     exec sleep 1008";
 
-/// How many processes that makes at least.
-pub const FAMILY_SIZE: usize = 9;
+/// How many processes that makes for good.
+pub const FAMILY_SIZE: usize = 10;
+
+/// A daemon with its family, complete.
+pub fn run_family(site: &Site) -> Process {
+    let daemon = run(site, "family", FAMILY);
+    let members = [
+        "sleep 1001",
+        "sleep 1002",
+        "sleep 1003",
+        "sleep 1004",
+        "sleep 1005",
+        "sleep 1006",
+        "sleep 1008",
+        "sh -c kill -STOP $$; sleep 1007",
+    ];
+    eventually("the family to be complete", SOON, || {
+        let living = site.living();
+        members
+            .iter()
+            .all(|member| living.iter().any(|(_, command)| command == member))
+    });
+    daemon
+}
