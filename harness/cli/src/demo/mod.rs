@@ -202,8 +202,9 @@ impl Demo {
                     latencies.push(begun.elapsed());
                     fees = fees + fee;
                 }
-                // A payment may fail; a node that does not answer is another matter.
+                // A payment may fail; a node that has died, or does not answer, is another matter.
                 Err(node::Error::PaymentFailed { reason, .. }) => {
+                    nodes.iter().try_for_each(alive)?;
                     *failures.entry(reason.to_string()).or_insert(0) += 1;
                 }
                 Err(error) => return Err(error.into()),
@@ -232,6 +233,11 @@ fn told(step: &str, took: Duration, what: &str) {
 fn holdings(nodes: &[Node]) -> Result<Vec<Msat>> {
     let owned = |node: &Node| Ok(node.balance()?.channels);
     nodes.iter().map(owned).collect()
+}
+
+/// That its process still runs.
+fn alive(node: &Node) -> Result<()> {
+    Ok(node.process()?.alive().map_err(node::Error::from)?)
 }
 
 /// Waits until nothing of the payments is on its way any more: the payer knows that a payment has

@@ -76,19 +76,15 @@ fn hunks(lines: &[Line]) -> Vec<std::ops::Range<usize>> {
 }
 
 fn written(lines: &[Line], hunk: std::ops::Range<usize>) -> String {
-    let count =
-        |of: &[Line], counted: fn(&Line) -> bool| of.iter().filter(|line| counted(line)).count();
-    let (is_old, is_new): (fn(&Line) -> bool, fn(&Line) -> bool) = (
-        |line| !matches!(line, Line::New(_)),
-        |line| !matches!(line, Line::Gone(_)),
-    );
-    let range = |counted| {
-        let length = count(&lines[hunk.clone()], counted);
-        let before = count(&lines[..hunk.start], counted);
+    let range = |other: fn(&Line) -> bool| {
+        let count = |lines: &[Line]| lines.iter().filter(|line| !other(line)).count();
+        let (before, length) = (count(&lines[..hunk.start]), count(&lines[hunk.clone()]));
         // An empty range is named by the line before it.
         format!("{},{length}", if length == 0 { before } else { before + 1 })
     };
-    let mut text = format!("@@ -{} +{} @@\n", range(is_old), range(is_new));
+    let old = range(|line| matches!(line, Line::New(_)));
+    let new = range(|line| matches!(line, Line::Gone(_)));
+    let mut text = format!("@@ -{old} +{new} @@\n");
     for line in &lines[hunk.clone()] {
         let _ = match line {
             Line::Same(line) => writeln!(text, " {line}"),
