@@ -115,7 +115,12 @@ mod tests {
 
     #[test]
     fn digits_are_grouped_by_threes() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")] {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1234567, "1,234,567"),
+        ] {
             assert_eq!(grouped(number), text);
         }
     }

@@ -48,7 +48,10 @@ fn an_announced_line_is_known_to_all_of_it(lab: &Lab) -> Result {
     for node in [&alice, &bob, &carol] {
         let graph = node.graph()?;
         assert_eq!(graph.len(), 2, "{graph:?}");
-        assert!(graph.iter().all(|channel| channel.both_directions), "{graph:?}");
+        assert!(
+            graph.iter().all(|channel| channel.both_directions),
+            "{graph:?}"
+        );
     }
     assert!(alice.can_route(&carol.id(), Msat::from_sat(50_000))?);
     Ok(())
@@ -109,14 +112,23 @@ fn swept(lab: &Lab, node: &Node, at_least: Amount) -> Result {
 #[boltwright::test]
 fn impossible_channels_are_refused_in_words_before_a_daemon_is_asked(lab: &Lab) -> Result {
     let zero = lab.topology().capacity(Amount::ZERO).line::<2>();
-    assert!(zero.expect_err("zero").to_string().contains("needs a capacity"));
+    assert!(
+        zero.expect_err("zero")
+            .to_string()
+            .contains("needs a capacity")
+    );
     let push = Msat::from_sat(1_000_001);
     let push = lab.topology().capacity(CAPACITY).push(push).line::<2>();
     assert!(push.expect_err("push").to_string().contains("cannot push"));
     let itself = lab.topology().graph::<2, _>([(0, 0)]);
     assert!(itself.expect_err("self").to_string().contains("two nodes"));
     let nobody = lab.topology().graph::<2, _>([(0, 2)]);
-    assert!(nobody.expect_err("nobody").to_string().contains("there are 2 nodes"));
+    assert!(
+        nobody
+            .expect_err("nobody")
+            .to_string()
+            .contains("there are 2 nodes")
+    );
     assert!(lab.topology().ring::<2>().is_err());
     assert!(lab.all_nodes().is_empty(), "nodes were started for nothing");
     Ok(())
@@ -135,7 +147,10 @@ fn a_channel_without_funds_fails_in_the_daemons_words(lab: &Lab) -> Result {
         })
         .expect_err("it has nothing");
     let words = error.to_string();
-    assert!(words.contains("alice (ldk)") && words.contains("unds"), "{words}");
+    assert!(
+        words.contains("alice (ldk)") && words.contains("unds"),
+        "{words}"
+    );
     Ok(())
 }
 

@@ -103,9 +103,16 @@ fn a_bad_option_fails_at_once_in_the_daemons_words_and_the_others_are_ended(lab:
             (ldk, NodeOptions::default().arg("--no-such-option=1")),
         ])
         .expect_err("no such option");
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        began.elapsed()
+    );
     let words = error.to_string();
-    assert!(words.contains("no-such-option") && words.contains("bob"), "{words}");
+    assert!(
+        words.contains("no-such-option") && words.contains("bob"),
+        "{words}"
+    );
     for node in lab.all_nodes() {
         assert_ne!(node.state(), NodeState::Running, "{}", node.title());
     }
@@ -119,7 +126,11 @@ fn a_node_whose_port_is_held_fails_at_once_and_says_address_in_use(lab: &Lab) ->
     let held = std::net::TcpListener::bind((lab.site().block().address(10), port))?;
     let began = Instant::now();
     let error = lab.node().expect_err("its port is taken");
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        began.elapsed()
+    );
     let words = error.to_string().to_lowercase();
     assert!(words.contains("in use"), "{words}");
     drop(held);
@@ -140,7 +151,11 @@ fn a_corrupt_data_directory_fails_at_once_in_the_daemons_words(lab: &Lab) -> Res
     }
     let began = Instant::now();
     let error = node.start().expect_err("its data is garbage");
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        began.elapsed()
+    );
     assert!(error.to_string().contains("alice"), "{error}");
     lab.allow("exit codes")?;
     lab.allow("error lines")?;
@@ -170,7 +185,11 @@ fn an_unforeseen_death_ends_a_waiting_call_at_once(lab: &Lab) -> Result {
         process.signal(9).expect("a signal");
         let began = Instant::now();
         let error = payment.join().expect("no panic").expect_err("it is dead");
-        assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+        assert!(
+            began.elapsed() < Duration::from_secs(1),
+            "{:?}",
+            began.elapsed()
+        );
         sent.map(|()| error)
     })?;
     assert!(error.to_string().contains("SIGKILL"), "{error}");

@@ -52,13 +52,19 @@ fn an_invoice_without_an_amount_is_paid_with_the_payers_amount(lab: &Lab) -> Res
         description: "what you like".to_owned(),
         expiry: Duration::from_secs(600),
     })?;
-    assert_eq!(bob.decode(&invoice.to_string())?, (invoice.payment_hash(), None));
+    assert_eq!(
+        bob.decode(&invoice.to_string())?,
+        (invoice.payment_hash(), None)
+    );
     let limits = PayLimits {
         amount: Some(Msat::from_sat(12_345)),
         max_fee: None,
         timeout: Duration::from_secs(30),
     };
-    assert_eq!(alice.pay_with(&invoice, &limits)?.amount, Msat::from_sat(12_345));
+    assert_eq!(
+        alice.pay_with(&invoice, &limits)?.amount,
+        Msat::from_sat(12_345)
+    );
     Ok(())
 }
 
@@ -67,10 +73,20 @@ fn a_payment_above_all_funds_fails_with_no_route(lab: &Lab) -> Result {
     let [alice, bob] = lab.line(CAPACITY)?;
     let invoice = bob.invoice(Msat::from_sat(2_000_000), "a car")?;
     let error = alice.pay(&invoice).expect_err("more than there is");
-    assert_eq!(error.payment_failure(), Some(&FailureReason::NoRoute), "{error}");
+    assert_eq!(
+        error.payment_failure(),
+        Some(&FailureReason::NoRoute),
+        "{error}"
+    );
     let words = error.to_string();
-    assert!(words.contains("alice (ldk)"), "does not name the payer: {words}");
-    assert!(words.contains("/alice/log"), "does not name the log: {words}");
+    assert!(
+        words.contains("alice (ldk)"),
+        "does not name the payer: {words}"
+    );
+    assert!(
+        words.contains("/alice/log"),
+        "does not name the log: {words}"
+    );
     Ok(())
 }
 
@@ -80,7 +96,11 @@ fn an_invoice_is_not_paid_twice(lab: &Lab) -> Result {
     let invoice = bob.invoice(Msat::from_sat(9_000), "once")?;
     alice.pay(&invoice)?;
     let error = alice.pay(&invoice).expect_err("a second payment");
-    assert_eq!(error.payment_failure(), Some(&FailureReason::AlreadyPaid), "{error}");
+    assert_eq!(
+        error.payment_failure(),
+        Some(&FailureReason::AlreadyPaid),
+        "{error}"
+    );
     Ok(())
 }
 
@@ -98,7 +118,11 @@ fn an_expired_invoice_is_refused(lab: &Lab) -> Result {
         }
     })?;
     let error = alice.pay(&invoice).expect_err("too late");
-    assert_eq!(error.payment_failure(), Some(&FailureReason::InvoiceExpired), "{error}");
+    assert_eq!(
+        error.payment_failure(),
+        Some(&FailureReason::InvoiceExpired),
+        "{error}"
+    );
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use super::world::{World, lock};
 use super::{Lab, Result, checks, report};
-use crate::host::settings;
+use crate::host::{interrupt, settings};
 use crate::node::{Node, NodeState};
 use std::sync::Arc;
 
@@ -60,6 +60,9 @@ impl Drop for Lab {
 
 /// The whole end, once.
 fn conclude(world: &Arc<World>, outcome: Outcome) -> std::result::Result<(), Failed> {
+    // A test that fails because a signal has ended its lab must not end the process with its own
+    // exit code before the signal does.
+    interrupt::step_aside();
     if world.end() {
         return Ok(());
     }
@@ -69,10 +72,9 @@ fn conclude(world: &Arc<World>, outcome: Outcome) -> std::result::Result<(), Fai
         Outcome::Failed(error) => Some(error),
         Outcome::Panicked(message) => Some(format!("panicked: {message}")),
     };
-    if let Some(before) = lock(&world.verdict).take() {
-        // The deadline or a signal spoke first; what the test said then is its consequence.
-        verdict = Some(before);
-    }
+    // The deadline or a signal may have spoken first, and be still speaking; what the test said
+    // then is its consequence.
+    verdict = lock(&world.verdict).take().or(verdict);
     if verdict.is_none() {
         findings.extend(checks::run(world, checks::When::Alive));
     }

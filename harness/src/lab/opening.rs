@@ -21,6 +21,7 @@ impl Topology<'_> {
             return Ok(Vec::new());
         }
         self.fund(nodes, edges)?;
+        self.introduce(nodes, edges)?;
         let funding = self.publish(nodes, edges)?;
         let transactions: Vec<Txid> = funding.iter().map(|outpoint| outpoint.txid).collect();
         let blocks = if self.announced {
@@ -65,8 +66,20 @@ impl Topology<'_> {
         Ok(())
     }
 
-    /// Connects and opens from every funder at once; one funder's channels one after the other,
-    /// for some implementations allow only one pending channel with a peer.
+    /// Connects every two peers once, before any channel: two nodes that dial each other at the same
+    /// moment each close the other's connection.
+    fn introduce(&self, nodes: &[Node], edges: &[Edge]) -> Result<()> {
+        let mut met = BTreeSet::new();
+        for edge in edges {
+            if met.insert((edge.from.min(edge.to), edge.from.max(edge.to))) {
+                nodes[edge.from].connect(&nodes[edge.to])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens from every funder at once; one funder's channels one after the other, for some
+    /// implementations allow only one pending channel with a peer.
     fn publish(&self, nodes: &[Node], edges: &[Edge]) -> Result<Vec<OutPoint>> {
         let funders: BTreeSet<usize> = edges.iter().map(|edge| edge.from).collect();
         let opened: Vec<Result<Vec<(usize, OutPoint)>>> = std::thread::scope(|scope| {
@@ -97,7 +110,6 @@ impl Topology<'_> {
 
     fn open_one(&self, from: &Node, to: &Node, edge: &Edge) -> Result<OutPoint> {
         let (capacity, push) = self.terms(edge);
-        from.connect(to)?;
         Ok(from.open(&OpenChannel {
             peer: to.id(),
             capacity,

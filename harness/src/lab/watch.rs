@@ -86,7 +86,8 @@ fn wait_over(over: &(Mutex<bool>, Condvar), end: Instant) -> bool {
 
 impl World {
     /// Tells the story now and ends everything, while the test still stands somewhere in the
-    /// middle: its next call fails.
+    /// middle: its next call fails. The verdict is locked until all is told, so that the test's own
+    /// end waits for that.
     fn end_early(&self, problem: &str) {
         let mut verdict = lock(&self.verdict);
         if verdict.is_some() || self.is_ended() {
@@ -98,7 +99,6 @@ impl World {
             waits => format!("{problem}\n{}", waits.join("\n")),
         };
         *verdict = Some(story.clone());
-        drop(verdict);
         self.journal.note(problem);
         if self.tell_once() {
             let table = report::table(&self.nodes());

@@ -142,7 +142,7 @@ impl World {
         site: &Arc<Site>,
         options: ChainOptions,
     ) -> Result<World> {
-        let journal = Arc::new(Journal::open(site.dir(), settings()?.debug)?);
+        let journal = Arc::clone(site.journal());
         journal.note(format!(
             "lab {name}, seed {seed}, in {}",
             site.dir().display()
@@ -150,6 +150,9 @@ impl World {
         super::description::write(site.dir(), &name, seed, None, &[])?;
         let chain = Chain::start(site, options)?;
         super::description::write(site.dir(), &name, seed, Some(&chain.endpoint()), &[])?;
+        for note in chain.notes() {
+            journal.note(note);
+        }
         let tip = chain.tip()?;
         journal.note(format!("bitcoind is ready at block {}", tip.height));
         Ok(World {

@@ -6,7 +6,7 @@
 //! on `PATH`.
 
 mod client;
-mod quirks;
+mod closings;
 mod rpc;
 
 use super::{Capabilities, Capability, Client, Failure, Implementation, Launch, LogLine, Result};
@@ -93,7 +93,8 @@ impl Implementation for Ldk {
     fn classify(&self, line: &str) -> LogLine {
         // `2026-11-30T19:56:49.123456Z ERROR target: message`
         match line.split_ascii_whitespace().nth(1) {
-            Some("ERROR") if !quirks::is_no_fault(line) => LogLine::Error,
+            Some("ERROR") => LogLine::Error,
+            Some("INFO") if closings::is_unasked(line) => LogLine::Error,
             Some("INFO") if line.ends_with(" disconnected") => LogLine::Disconnect,
             _ => LogLine::Ordinary,
         }
