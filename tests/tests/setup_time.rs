@@ -24,9 +24,11 @@ type Arm = (&'static str, fn() -> Result<[Duration; 2]>);
 const ARMS: [Arm; 5] = [
     ("bare bitcoind, started by hand", bare),
     ("chain ready", || lab(|_| Ok(()))),
-    ("chain and one node", || lab(|lab| Ok(drop(lab.node()?)))),
+    ("chain and one node", || {
+        lab(|lab| Ok(lab.node().map(drop)?))
+    }),
     ("two nodes, usable channel", || {
-        lab(|lab| Ok(drop(lab.line::<2>(CAPACITY)?)))
+        lab(|lab| Ok(lab.line::<2>(CAPACITY).map(drop)?))
     }),
     ("three in a line, announced, sender can route", || {
         lab(|lab| {

@@ -4,7 +4,7 @@
 //! Behind it stand two object-safe traits: an [`Implementation`] knows how one kind of daemon is
 //! found and launched, a [`Client`] speaks to one that runs. Their calls were laid beside LDK's,
 //! Core Lightning's and LND's own interfaces before they were fixed: the table is in
-//! ARCHITECTURE.md. Adding an implementation is one folder here and one line in [`kinds`].
+//! ARCHITECTURE.md. Adding an implementation is one folder here and one line in `kinds.rs`.
 //!
 //! The floor calls `chain` and `host`; it never opens a channel on its own account, never mines,
 //! and knows no other node than the one it is asked about: that is the lab's.

@@ -1,5 +1,5 @@
-//! What is asserted of every lab at its end: one file for each check, one line for each in
-//! [`CHECKS`].
+//! What is asserted of every lab at its end: one file for each check, one line for each in the
+//! list of this file.
 //!
 //! All of them run, all findings are collected, and the first one is the lab's error if the test
 //! itself had none. [`Lab::allow`] waives one by its name, [`Lab::allow_lines`] some error lines.
