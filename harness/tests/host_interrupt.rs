@@ -9,7 +9,7 @@ use std::{
     fs,
     io::{self, Read, Write},
     os::unix::process::ExitStatusExt,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 #[test]
@@ -93,8 +93,10 @@ fn a_second_ctrl_c_does_not_wait_for_the_report() {
     let (mut victim, lab) = start("hang");
     send(victim.pid(), Signal::SIGINT);
     victim.line("REPORTING");
+    let began = Instant::now();
     send(victim.pid(), Signal::SIGINT);
     assert_eq!(end(victim).died_by, Some(2));
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     lab.wait_gone();
     fs::remove_dir_all(&lab.dir).unwrap();
 }

@@ -6,7 +6,10 @@ use boltwright::host::{Exit, Site, State};
 use host_support::{
     FAMILY_SIZE, Lab, SOON, Victim, eventually, is_alive, is_free, marked, run, run_family, send,
 };
-use nix::sys::signal::Signal;
+use nix::{
+    sys::signal::Signal,
+    unistd::{Pid, getpgid, getsid},
+};
 use std::{
     fs,
     io::Read,
@@ -64,8 +67,7 @@ fn a_test_that_is_killed_leaves_nothing() {
 #[test]
 fn a_test_whose_whole_process_group_is_killed_leaves_nothing() {
     let (victim, lab) = start("wait");
-    let group = nix::unistd::Pid::from_raw(victim.pid().try_into().unwrap());
-    nix::sys::signal::killpg(group, Signal::SIGTERM).unwrap();
+    let group = Pid::from_raw(victim.pid().try_into().unwrap());
     nix::sys::signal::killpg(group, Signal::SIGKILL).unwrap();
     lab.wait_gone();
     fs::remove_dir_all(&lab.dir).unwrap();
@@ -189,6 +191,36 @@ fn when_the_keeper_is_killed_its_processes_die_and_the_test_learns_it() {
         end_strays(&family);
         site.remove().unwrap();
     }
+}
+
+#[test]
+fn a_keeper_s_own_children_die_with_it_though_no_sweep_could_find_them() {
+    let site = Site::open().unwrap();
+    let daemon = run(&site, "daemon", "exec env -i sleep 1015");
+    eventually("the daemon to have no marker", SOON, || {
+        marked(site.marker()).is_empty() && is_alive(daemon.pid())
+    });
+    send(site.keeper_pid(), Signal::SIGKILL);
+    eventually("the daemon to be dead", SOON, || !is_alive(daemon.pid()));
+    site.remove().unwrap();
+}
+
+#[test]
+fn a_keeper_has_a_session_and_each_daemon_a_process_group_of_its_own() {
+    let site = Site::open().unwrap();
+    let daemons = [
+        run(&site, "alice", "exec sleep 1016"),
+        run(&site, "bob", "exec sleep 1017"),
+    ];
+    let pid = |pid: u32| Some(Pid::from_raw(pid.try_into().unwrap()));
+    let keeper = pid(site.keeper_pid());
+    assert_eq!(getsid(keeper).ok(), keeper);
+    for daemon in daemons {
+        let daemon = pid(daemon.pid());
+        assert_eq!(getsid(daemon).ok(), keeper);
+        assert_eq!(getpgid(daemon).ok(), daemon);
+    }
+    site.remove().unwrap();
 }
 
 #[test]
