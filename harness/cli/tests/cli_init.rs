@@ -114,6 +114,28 @@ fn a_fresh_crate_gets_everything() {
     cargo_reads(dir.path());
 }
 
+/// The whole way of a newcomer. Cargo's target directory is the workspace's own, and without
+/// debug information the dependencies' settings are as they are here, so most of them are there.
+#[test]
+#[ignore = "builds the embedded node once more: minutes"]
+fn in_a_crate_outside_the_workspace_the_example_test_passes() {
+    let dir = crate_with(PACKAGE);
+    init(dir.path(), &[]);
+    let profile = Path::new(env!("CARGO_BIN_EXE_boltwright")).parent();
+    let target = profile
+        .and_then(Path::parent)
+        .expect("the target directory");
+    let output = Command::new(env!("CARGO"))
+        .args(["test", "--test", "lightning"])
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
+        .current_dir(dir.path())
+        .output()
+        .expect("cargo");
+    expect_code(&output, 0);
+    assert!(out(&output).contains("1 passed"), "{}", out(&output));
+}
+
 #[test]
 fn a_second_run_changes_nothing() {
     let dir = crate_with(PACKAGE);

@@ -22,7 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   boltwright demo                            100 payments of 10,000 sat over two hops
   boltwright demo --payments 1000            more of them
-  boltwright demo --announced                announced channels: six confirmations and gossip
+  boltwright demo --private                  private channels: one confirmation, no gossip
   boltwright demo --json > demo.json         the figures for a program; progress stays on stderr
   boltwright demo --keep                     keep the logs: `boltwright logs DIR` shows them
 
@@ -32,8 +32,9 @@ Exit codes: 0 all payments arrived, 1 something failed, 2 bad usage.";
 
 /// Shows everything at work: three nodes, two channels, payments across both hops, a summary.
 ///
-/// Installs bitcoind if this machine has none, starts it on regtest with three nodes, opens and
-/// confirms the channels alice → bob → carol, pays from alice to carol, and ends it all.
+/// Installs bitcoind if this machine has none, starts it on regtest with three nodes, opens,
+/// confirms and announces the channels alice → bob → carol, pays from alice to carol, and ends it
+/// all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Demo {
@@ -45,9 +46,9 @@ pub struct Demo {
     #[arg(long, value_name = "SAT", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     amount_sat: u64,
 
-    /// Announce the channels, and wait until alice has heard of them by gossip.
+    /// Keep the channels private: one confirmation instead of six, and no gossip to wait for.
     #[arg(long)]
-    announced: bool,
+    private: bool,
 
     /// Which implementation the nodes are of.
     #[arg(long, value_name = "NAME", default_value = "ldk", value_parser = implementation)]
@@ -112,7 +113,7 @@ impl Demo {
 
         let begun = Instant::now();
         let mut topology = lab.topology().capacity(self.capacity());
-        if self.announced {
+        if !self.private {
             topology = topology.announced();
         }
         topology.connect(&nodes, [(0, 1), (1, 2)])?;
@@ -123,11 +124,7 @@ impl Demo {
             &format!(
                 "alice → bob → carol, {} sat each, {}",
                 screen::grouped(self.capacity().to_sat()),
-                if self.announced {
-                    "announced"
-                } else {
-                    "private"
-                },
+                if self.private { "private" } else { "announced" },
             ),
         );
 
@@ -154,7 +151,7 @@ impl Demo {
             },
             channels: Channels {
                 capacity: self.capacity(),
-                announced: self.announced,
+                announced: !self.private,
             },
             amount: Amount::from_sat(self.amount_sat),
             wanted: self.payments,

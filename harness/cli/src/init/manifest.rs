@@ -13,15 +13,6 @@ pub(super) fn dependency(
     source: &Source,
     shared: bool,
 ) -> Result<()> {
-    for section in ["dev-dependencies", "dependencies"] {
-        if let Some(found) = get(manifest, &[section, "boltwright"]) {
-            notes.push(format!(
-                "[{section}] has boltwright already, left as it is:{}",
-                found.to_string().trim_end()
-            ));
-            return Ok(());
-        }
-    }
     let source = if shared {
         let mut inherited = toml_edit::InlineTable::new();
         inherited.insert("workspace", true.into());
@@ -29,6 +20,17 @@ pub(super) fn dependency(
     } else {
         source.value()
     };
+    for section in ["dev-dependencies", "dependencies"] {
+        if let Some(found) = get(manifest, &[section, "boltwright"]) {
+            let found = found.to_string().trim().to_owned();
+            if found != source.to_string().trim() {
+                notes.push(format!(
+                    "[{section}] has boltwright = {found}, left as it is"
+                ));
+            }
+            return Ok(());
+        }
+    }
     table(manifest, &["dev-dependencies"])?.insert("boltwright", value(source));
     if let Some(table) = manifest["dev-dependencies"].as_table_mut() {
         table.set_implicit(false);

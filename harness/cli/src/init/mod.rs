@@ -73,7 +73,14 @@ impl Init {
         let (source, said) = self.source(&place)?;
         let changes = self.plan(&place, &source)?;
         if self.dry_run {
-            return screen::print(&changes.diff(place.workspace_dir()));
+            let diff = changes.diff(place.workspace_dir());
+            if diff.is_empty() {
+                eprintln!("nothing would change");
+            }
+            for note in &changes.notes {
+                eprintln!("note: {note}");
+            }
+            return screen::print(&diff);
         }
         changes.write()?;
         screen::print(&self.told(&place, &changes, said.as_deref()))
@@ -90,8 +97,8 @@ impl Init {
         let source = Source::of_this_program();
         let said = match &source {
             Source::Path { written, .. } => Some(format!(
-                "boltwright comes from the checkout that this command was built in, {}; \
-                 --path and --git choose another source",
+                "boltwright comes from the checkout that this command was built in, {} \
+                 (a path of this machine); --path and --git choose another source",
                 written.display()
             )),
             _ => None,

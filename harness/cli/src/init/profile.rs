@@ -5,10 +5,14 @@
 
 use super::tables::{get, set, table};
 use crate::error::Result;
-use toml_edit::DocumentMut;
+use toml_edit::{DocumentMut, value};
 
 const WHY: &str = "\
 An unoptimised secp256k1 or LDK makes every test slower than the daemons that it is meant to watch.";
+
+/// Optimised code has few variables for a debugger, and all of LDK's debug information makes
+/// building and linking slow; backtraces need lines only.
+const DEBUG: &str = "line-tables-only";
 
 /// Optimises all dependencies in the profile `dev`, which `test` inherits; with `member`, the
 /// crates of Boltwright belong to this workspace and must be named.
@@ -40,7 +44,11 @@ pub(super) fn optimise(
             Some(_) => {}
             None => {
                 let comment = if package == "*" { WHY } else { "" };
-                set(table(manifest, &path)?, "opt-level", 2.into(), comment);
+                let settings = table(manifest, &path)?;
+                set(settings, "opt-level", 2.into(), comment);
+                if !settings.contains_key("debug") {
+                    settings.insert("debug", value(DEBUG));
+                }
             }
         }
     }
