@@ -266,7 +266,7 @@ fn stoppable(site: &Site, name: &str, traps: &str) -> Process {
 #[test]
 fn stopping_goes_from_asking_to_killing_and_tells_which_it_took() {
     let site = Site::open().unwrap();
-    let timeout = Duration::from_secs(4);
+    let timeout = Duration::from_secs(2);
     for (name, traps, expected) in [
         (
             "polite",
@@ -292,12 +292,15 @@ fn stopping_goes_from_asking_to_killing_and_tells_which_it_took() {
         let daemon = stoppable(&site, name, traps);
         let began = Instant::now();
         let stopped = daemon
-            .stop(timeout, &mut || daemon.signal(10).unwrap())
+            .stop(timeout, {
+                let daemon = daemon.clone();
+                move || daemon.signal(10).unwrap()
+            })
             .unwrap();
         assert_eq!(stopped, expected, "{name}");
         assert!(began.elapsed() < timeout + SOON, "{name}");
         let again = daemon
-            .stop(timeout, &mut || panic!("asked though dead"))
+            .stop(timeout, || panic!("asked though dead"))
             .unwrap();
         assert_eq!(again, (expected.0, StoppedBy::Already));
     }
@@ -323,7 +326,7 @@ fn a_suspended_daemon_stands_still_with_its_family_and_can_be_stopped_all_the_sa
     daemon.resume().unwrap();
     eventually("alice to go on", SOON, || all(") S "));
     daemon.suspend().unwrap();
-    let stopped = daemon.stop(Duration::from_secs(4), &mut || ()).unwrap();
+    let stopped = daemon.stop(Duration::from_secs(4), || ()).unwrap();
     assert_eq!(stopped, (Exit::Code(7), StoppedBy::Term));
     site.remove().unwrap();
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 mod host_support;
 
-use boltwright::host::{Exit, Site, State};
+use boltwright::host::{Exit, Site, State, Step, Wait};
 use host_support::{
     FAMILY_SIZE, Lab, SOON, Victim, eventually, is_alive, is_free, marked, run, run_family, send,
 };
@@ -14,6 +14,7 @@ use std::{
     fs,
     io::Read,
     os::fd::AsFd,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -62,6 +63,60 @@ fn a_test_that_is_killed_leaves_nothing() {
         assert!(lab.dir.exists(), "what failed is kept");
         fs::remove_dir_all(&lab.dir).unwrap();
     }
+}
+
+#[test]
+fn a_test_that_is_killed_in_the_middle_of_opening_or_starting_leaves_nothing() {
+    let base = tempfile::tempdir().unwrap();
+    let dir = base.path().to_str().unwrap();
+    let mut unfinished = 0;
+    for round in 0..8 * rounds() as u64 {
+        let victim = Victim::start("victim", &[("VICTIM_END", "wait"), ("TEST_DIR", dir)]);
+        moment(Duration::from_millis(1 + round % 24));
+        send(victim.pid(), Signal::SIGKILL);
+        drop(victim);
+        let labs = labs_in(base.path());
+        unfinished += usize::from(
+            labs.iter()
+                .any(|lab| !base.path().join(lab).join("family").exists()),
+        );
+        eventually("keeper and daemons to be gone", SOON, || {
+            processes_of(base.path(), &labs).is_empty()
+        });
+        for lab in labs {
+            fs::remove_dir_all(base.path().join(lab)).unwrap();
+        }
+    }
+    println!("{unfinished} were killed before they had started anything");
+}
+
+/// Lets a little time pass.
+fn moment(time: Duration) {
+    let _ = Wait::for_("a moment")
+        .timeout(time)
+        .until(|| Step::<()>::NotYet(String::new()));
+}
+
+fn labs_in(base: &Path) -> Vec<String> {
+    let labs = fs::read_dir(base).unwrap().flatten();
+    labs.map(|lab| lab.file_name().into_string().unwrap())
+        .collect()
+}
+
+/// Keepers of these labs, and processes whose home is in there.
+fn processes_of(base: &Path, labs: &[String]) -> Vec<u32> {
+    let home = format!("HOME={}/", base.display());
+    let is_theirs = |pid: &u32| {
+        let read =
+            |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        let command = read("cmdline");
+        let keeps = |lab: &String| command == format!("boltwright-keeper\0{lab}\0");
+        is_alive(*pid) && (labs.iter().any(keeps) || read("environ").contains(&home))
+    };
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(is_theirs)
+        .collect()
 }
 
 #[test]
