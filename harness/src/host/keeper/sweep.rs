@@ -1,4 +1,5 @@
-//! Finding by their marker, and ending, processes that have lost their keeper.
+//! Finding by their marker, and ending, processes that have lost their keeper (Linux 5.3 and newer:
+//! only a pidfd makes certain that the process looked at is the process hit).
 use crate::host::proc::{self, Marker};
 use nix::{errno::Errno, libc};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
