@@ -1,8 +1,13 @@
 //! What a test imports: `use boltwright::prelude::*;`.
 
 pub use crate::Msat;
+pub use crate::host::Step;
+pub use crate::lab::Edge;
 pub use crate::lab::Lab;
-pub use crate::node::{Capability, Close, Kind, LogLevel, Node, NodeOptions};
+pub use crate::node::{
+    Capability, Close, FailureReason, InvoiceRequest, Kind, LogLevel, Node, NodeOptions,
+    OpenChannel, PayLimits,
+};
 pub use bitcoin::Amount;
 
 /// What a test returns: any error, told as it is.

@@ -15,13 +15,7 @@ fn pay_one(from: &Node, to: &Node) -> Result {
 
 fn wait_usable(nodes: &[&Node]) -> Result {
     for node in nodes {
-        node.wait_until("all channels to be usable again", |node| {
-            let channels = node.channels()?;
-            Ok(match channels.iter().find(|channel| !channel.is_usable()) {
-                None => Step::Done(()),
-                Some(channel) => Step::NotYet(channel.state.to_string()),
-            })
-        })?;
+        node.wait_usable()?;
     }
     Ok(())
 }
@@ -70,16 +64,20 @@ fn peers_find_each_other_again_after_a_cut(lab: &Lab) -> Result {
 
 #[boltwright::test]
 fn a_saved_directory_can_be_put_back(lab: &Lab) -> Result {
-    let node = lab.node()?;
-    let id = node.id();
-    node.stop()?;
+    let [alice, bob] = lab.line(CAPACITY)?;
+    pay_one(&alice, &bob)?;
+    alice.settle()?;
+    alice.stop()?;
     let saved = lab.dir().join("saved");
-    node.save(&saved)?;
-    std::fs::remove_dir_all(node.dir())?;
-    node.restore(&saved)?;
-    node.start()?;
-    assert_eq!(node.id(), id);
-    Ok(())
+    alice.save(&saved)?;
+    let before = alice.log().mark()?;
+    std::fs::remove_dir_all(alice.dir().join("data"))?;
+    alice.restore(&saved)?;
+    assert!(alice.log().mark()? >= before, "its log was turned back");
+    alice.start()?;
+    wait_usable(&[&alice, &bob])?;
+    assert_eq!(alice.payments()?.len(), 1);
+    pay_one(&alice, &bob)
 }
 
 #[boltwright::test]
@@ -143,12 +141,18 @@ fn a_node_whose_port_is_held_fails_at_once_and_says_address_in_use(lab: &Lab) ->
 fn a_corrupt_data_directory_fails_at_once_in_the_daemons_words(lab: &Lab) -> Result {
     let node = lab.node()?;
     node.stop()?;
+    let mut damaged = 0;
     for entry in std::fs::read_dir(node.dir().join("data"))? {
         let path = entry?.path();
-        if path.is_file() {
-            std::fs::write(path, b"this is no database and no seed either")?;
+        if path.is_file() && path.to_string_lossy().contains("sqlite") {
+            std::fs::write(
+                path,
+                b"this is no database at all, for all that it is called one",
+            )?;
+            damaged += 1;
         }
     }
+    assert!(damaged > 0, "the store is not where this test looks for it");
     let began = Instant::now();
     let error = node.start().expect_err("its data is garbage");
     assert!(
@@ -156,7 +160,11 @@ fn a_corrupt_data_directory_fails_at_once_in_the_daemons_words(lab: &Lab) -> Res
         "{:?}",
         began.elapsed()
     );
-    assert!(error.to_string().contains("alice"), "{error}");
+    let words = error.to_string();
+    assert!(
+        words.contains("alice") && words.contains("not a database"),
+        "{words}"
+    );
     lab.allow("exit codes")?;
     lab.allow("error lines")?;
     Ok(())

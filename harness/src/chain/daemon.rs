@@ -5,7 +5,10 @@ use super::{
     launch::Launch,
     rpc::{Link, Rpc},
 };
-use crate::host::{self, Command, LogFile, Process, Site, Step, Wait, settings, wait::Failure};
+use crate::host::{
+    self, Command, Exit, LogFile, Process, Site, Step, Wait, process::StoppedBy, settings,
+    wait::Failure,
+};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -35,7 +38,7 @@ pub(super) struct Daemon {
     log: LogFile,
     endpoint: Endpoint,
     link: Arc<Link>,
-    rpc: Rpc,
+    rpc: Arc<Rpc>,
 }
 
 impl Daemon {
@@ -48,7 +51,7 @@ impl Daemon {
         let link = Link::new(endpoint.rpc, log.path(), settings()?.timeout);
         Ok(Daemon {
             site: Arc::downgrade(site),
-            rpc: Rpc::new(&link, "/".to_owned()),
+            rpc: Arc::new(Rpc::new(&link, "/".to_owned())),
             dir,
             log,
             endpoint,
@@ -145,13 +148,14 @@ impl Daemon {
             })
     }
 
-    /// Stops a process of ours in order, if it still runs.
-    pub fn stop(&self, process: &Process) -> Result<(), Error> {
-        process.stop(STOP, &mut || {
+    /// Stops a process of ours in order, if it still runs; tells how that went.
+    pub fn stop(&self, process: &Process) -> Result<(Exit, StoppedBy), Error> {
+        let rpc = Arc::clone(&self.rpc);
+        let timeout = settings()?.scaled(STOP);
+        Ok(process.stop(timeout, move || {
             // That it cannot be asked is what the steps after asking are for.
-            let _ = self.rpc.call::<String>("stop", &[]);
-        })?;
-        Ok(())
+            let _ = rpc.call::<String>("stop", &[]);
+        })?)
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     version::Version,
     wallet,
 };
-use crate::host::{LogFile, Process, Program, Search, Site};
+use crate::host::{Exit, LogFile, Process, Program, Search, Site, process::StoppedBy};
 use bitcoin::FeeRate;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -180,7 +180,7 @@ impl Chain {
     ///
     /// # Errors
     /// When not even SIGKILL ended it.
-    pub fn stop(&self) -> Result<(), Error> {
+    pub fn stop(&self) -> Result<(Exit, StoppedBy), Error> {
         self.inner.asked_to_end.store(true, Ordering::Relaxed);
         self.inner.daemon.stop(&self.process())
     }

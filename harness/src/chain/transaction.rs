@@ -17,6 +17,19 @@ pub struct TransactionInfo {
 }
 
 impl Chain {
+    /// The transactions in this block, without its coinbase.
+    ///
+    /// # Errors
+    /// When bitcoind cannot be asked, or does not know the block.
+    pub fn transactions_in(&self, block: &BlockHash) -> Result<Vec<Txid>, Error> {
+        #[derive(Deserialize)]
+        struct Raw {
+            tx: Vec<Txid>,
+        }
+        let raw: Raw = self.call("getblock", &[json!(block), json!(1)])?;
+        Ok(raw.tx.into_iter().skip(1).collect())
+    }
+
     /// The transaction, whether it is in the mempool or in a block, and of whomever's; `None` if
     /// bitcoind does not know it, or has it only in a block that is no longer in the best chain.
     ///

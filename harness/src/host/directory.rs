@@ -1,7 +1,9 @@
 //! A lab's directory.
 use super::{Error, Result, disk, knobs::settings};
 use std::{
-    env, fs, io,
+    env,
+    ffi::{OsStr, OsString},
+    fs, io,
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{self, Path, PathBuf},
 };
@@ -153,18 +155,43 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     first.map_or(Ok(()), Err)
 }
 
-/// Puts a copy of `from` in the place of `dir`.
-pub(crate) fn replace(dir: &Path, from: &Path) -> Result<()> {
+/// Puts a copy of what `from` holds in the place of what `dir` holds; entries of the names in `spare`
+/// stay as they are in `dir`: a log is not turned back.
+pub(crate) fn replace(dir: &Path, from: &Path, spare: &[&OsStr]) -> Result<()> {
     if !from.is_dir() {
         return Err(failed("reading", from)(io::ErrorKind::NotADirectory.into()));
     }
-    match fs::remove_dir_all(dir) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(failed("removing", dir)(error));
+    ensure(dir)?;
+    for (path, name) in entries(dir)? {
+        if spare.contains(&name.as_os_str()) {
+            continue;
         }
-        _ => {}
+        let removed = match path.is_dir() && !path.is_symlink() {
+            true => fs::remove_dir_all(&path),
+            false => fs::remove_file(&path),
+        };
+        removed.map_err(failed("removing", &path))?;
     }
-    copy(from, dir)
+    for (path, name) in entries(from)? {
+        if spare.contains(&name.as_os_str()) {
+            continue;
+        }
+        let target = dir.join(name);
+        if path.is_dir() {
+            copy(&path, &target)?;
+        } else if path.is_file() {
+            fs::copy(&path, &target).map_err(failed("copying", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// What a directory holds: path and name.
+fn entries(dir: &Path) -> Result<Vec<(PathBuf, OsString)>> {
+    let read = fs::read_dir(dir).map_err(failed("reading", dir))?;
+    read.map(|entry| entry.map(|entry| (entry.path(), entry.file_name())))
+        .collect::<io::Result<_>>()
+        .map_err(failed("reading", dir))
 }
 
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {

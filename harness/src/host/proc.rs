@@ -1,6 +1,7 @@
 //! What `/proc` tells of processes: families, commands, and whose lab they belong to.
+use nix::libc;
 use std::{
-    fmt, fs,
+    fmt, fs, io,
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
 };
 
@@ -56,7 +57,15 @@ impl Marker {
     /// namespace, and gone (or a mere zombie, or another process by now).
     pub(crate) fn is_orphaned(&self, our_namespace: u64) -> bool {
         self.namespace == our_namespace
-            && Stat::of(self.keeper).is_none_or(|stat| stat.start != self.start || stat.is_dead())
+            && match fs::read(format!("/proc/{}/stat", self.keeper)) {
+                Ok(line) => Stat::parse(&line)
+                    .is_some_and(|stat| stat.start != self.start || stat.is_dead()),
+                // Anything else (too many open files, no permission) says nothing of the keeper.
+                Err(error) => {
+                    error.kind() == io::ErrorKind::NotFound
+                        || error.raw_os_error() == Some(libc::ESRCH)
+                }
+            }
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
         wire::{Order, Target},
     },
     knobs::{self, settings},
+    proc::{self, Stat},
     program::Origin,
     spawn_error,
     wait::{self, Wait},
@@ -17,7 +18,7 @@ use std::{
     ffi::OsString,
     fmt, fs,
     path::{self, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -81,6 +82,7 @@ struct Inner {
     log: (LogFile, Mark),
     stderr: (LogFile, Mark),
     death: OnceLock<Death>,
+    leftovers: Mutex<Vec<(u32, String)>>,
 }
 
 impl fmt::Debug for Process {
@@ -151,6 +153,7 @@ impl Process {
                     log,
                     stderr,
                     death: OnceLock::new(),
+                    leftovers: Mutex::default(),
                 }),
             }),
             Err((step, errno)) => Err(Error::Spawn {
@@ -255,28 +258,59 @@ impl Process {
     }
 
     /// Stops it in order: `ask` (the daemon's own RPC stop), grace, SIGTERM, grace, SIGABRT, SIGKILL;
-    /// always within `timeout` (if `ask` returns by then). Tells which step ended it. Each step gets
-    /// half of the time that is left. A suspended process is resumed first.
+    /// always within `timeout`. Tells which step ended it. Each step gets half of the time that is
+    /// left, and asking a daemon that does not answer gets no more than that either: it is done on a
+    /// thread of its own. A suspended process is resumed first.
     ///
     /// What is left of its process group when it has ended is killed, so that a restart finds
-    /// nobody holding its sockets.
+    /// nobody holding its sockets, and remembered as [`leftovers`](Process::leftovers).
     ///
     /// # Errors
     /// [`Error::Stuck`] if the kernel cannot end it.
-    pub fn stop(&self, timeout: Duration, ask: &mut dyn FnMut()) -> Result<(Exit, StoppedBy)> {
+    pub fn stop(
+        &self,
+        timeout: Duration,
+        ask: impl FnOnce() + Send + 'static,
+    ) -> Result<(Exit, StoppedBy)> {
         let deadline = Instant::now() + timeout;
         let stopped = self.stop_itself(deadline, ask)?;
+        self.note_leftovers();
         self.end_group(settings()?.scaled(KILL_PATIENCE))?;
         Ok(stopped)
     }
 
-    fn stop_itself(&self, deadline: Instant, ask: &mut dyn FnMut()) -> Result<(Exit, StoppedBy)> {
+    /// What was left of its process group when it had been stopped: `(pid, command)`. Helpers that
+    /// outlive their daemon.
+    pub fn leftovers(&self) -> Vec<(u32, String)> {
+        let leftovers = self.inner.leftovers.lock();
+        leftovers.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note_leftovers(&self) {
+        let group = self.inner.pid;
+        let left = proc::pids().into_iter().filter(|&pid| {
+            Stat::of(pid).is_some_and(|stat| stat.group == group && !stat.is_dead())
+        });
+        let left: Vec<_> = left.map(|pid| (pid, proc::command_line(pid))).collect();
+        let leftovers = self.inner.leftovers.lock();
+        leftovers
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(left);
+    }
+
+    fn stop_itself(
+        &self,
+        deadline: Instant,
+        ask: impl FnOnce() + Send + 'static,
+    ) -> Result<(Exit, StoppedBy)> {
         let Inner { link, order, .. } = &*self.inner;
         if let State::Exited(exit) = self.state() {
             return Ok((exit, StoppedBy::Already));
         }
         link.signal(*order, libc::SIGCONT, Target::Group)?;
-        ask();
+        // Where no thread can be had it cannot be asked, and the next step ends it.
+        let asking = std::thread::Builder::new().name("boltwright-ask".to_owned());
+        drop(asking.spawn(ask));
         let left = || deadline.saturating_duration_since(Instant::now());
         if let Some(exit) = link.wait_exit(*order, left() / 2) {
             return Ok((exit, StoppedBy::Request));

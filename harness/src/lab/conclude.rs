@@ -1,9 +1,9 @@
 //! The end of a lab: pause, stop, checks, report, and what becomes of its directory.
 
-use super::world::{World, lock};
+use super::world::World;
 use super::{Lab, Result, checks, report};
 use crate::host::{interrupt, settings};
-use crate::node::{Node, NodeState};
+use crate::node::{Node, NodeState, bad_stop};
 use std::sync::Arc;
 
 /// How the test itself ended.
@@ -23,6 +23,39 @@ pub enum Outcome {
 pub struct Failed(String);
 
 impl Lab {
+    /// Runs a test in a lab of its own and concludes that, however the test ends: what
+    /// `#[boltwright::test]` does, for plain `#[test]`s.
+    ///
+    /// ```no_run
+    /// use boltwright::prelude::*;
+    ///
+    /// #[test]
+    /// fn a_payment_arrives() -> Result {
+    ///     Lab::run(|lab| {
+    ///         let [alice, bob] = lab.line(Amount::from_sat(1_000_000))?;
+    ///         alice.pay(&bob.invoice(Msat::from_sat(5_000), "tea")?)?;
+    ///         Ok(())
+    ///     })
+    /// }
+    /// ```
+    pub fn run<T>(
+        test: impl FnOnce(&Lab) -> crate::prelude::Result<T>,
+    ) -> crate::prelude::Result<T> {
+        let lab = Lab::new()?;
+        // A panic on the way is concluded when the lab is dropped.
+        match test(&lab) {
+            Ok(value) => {
+                lab.finish()?;
+                Ok(value)
+            }
+            Err(error) => {
+                // The test's own error is the one to return; the report was printed.
+                let _ = lab.conclude(Outcome::Failed(error.to_string()));
+                Err(error)
+            }
+        }
+    }
+
     /// Ends the lab of a test that has passed: stops everything in order, checks what every lab is
     /// checked for, and removes its directory. If a check finds something, the report is printed,
     /// the directory is kept, and the error says what was found first.
@@ -42,7 +75,7 @@ impl Lab {
 impl Drop for Lab {
     /// A lab that was not finished did not pass: a test returned early, or panicked.
     fn drop(&mut self) {
-        if self.world.is_ended() {
+        if self.world.is_ending() {
             return;
         }
         let outcome = if std::thread::panicking() {
@@ -63,36 +96,44 @@ fn conclude(world: &Arc<World>, outcome: Outcome) -> std::result::Result<(), Fai
     // A test that fails because a signal has ended its lab must not end the process with its own
     // exit code before the signal does.
     interrupt::step_aside();
-    if world.end() {
+    if world.begin_end() {
         return Ok(());
     }
+    let concluded = end(world, outcome);
+    world.finish_end();
+    concluded
+}
+
+fn end(world: &World, outcome: Outcome) -> std::result::Result<(), Failed> {
     let mut findings = Vec::new();
-    let mut verdict = match outcome {
+    let own = match outcome {
         Outcome::Passed => None,
         Outcome::Failed(error) => Some(error),
         Outcome::Panicked(message) => Some(format!("panicked: {message}")),
     };
     // The deadline or a signal may have spoken first, and be still speaking; what the test said
     // then is its consequence.
-    verdict = lock(&world.verdict).take().or(verdict);
+    let mut verdict = world.early_verdict().or(own);
+    world.note_own_ends();
     if verdict.is_none() {
         findings.extend(checks::run(world, checks::When::Alive));
     }
     if settings().is_ok_and(|settings| settings.pause) {
-        let story = verdict
-            .as_deref()
-            .or(findings.first().map(|first| first.problem.as_str()));
-        report::pause(world, story);
+        let first = findings.first().map(ToString::to_string);
+        report::pause(world, verdict.as_deref().or(first.as_deref()));
     }
-    let table = report::table(&world.nodes());
-    if verdict.is_none() {
-        findings.extend(stop(world));
+    let mut table = Vec::new();
+    if verdict.is_none() && findings.is_empty() {
+        stop(world);
         findings.extend(checks::run(world, checks::When::Stopped));
+    } else {
+        table = report::table(&world.nodes());
     }
     if let Err(error) = world.site.kill_all() {
         verdict.get_or_insert_with(|| error.to_string());
     }
     findings.extend(checks::run(world, checks::When::Ended));
+    let verdict = world.early_verdict().or(verdict);
     let first = verdict.or_else(|| findings.first().map(|finding| finding.to_string()));
     let Some(first) = first else {
         return end_well(world);
@@ -100,7 +141,9 @@ fn conclude(world: &Arc<World>, outcome: Outcome) -> std::result::Result<(), Fai
     let kept = world.site.keep(&world.name);
     let dir = kept.unwrap_or_else(|_| world.site.dir().to_owned());
     if world.tell_once() {
-        report::print(world, &first, &findings, &table, &dir);
+        let text = report::text(world, &first, &findings, &table, &dir);
+        // Not a bare write: libtest captures this for its own failure section.
+        eprint!("{text}");
     }
     Err(Failed(first.lines().next().unwrap_or_default().to_owned()))
 }
@@ -115,43 +158,34 @@ fn end_well(world: &World) -> std::result::Result<(), Failed> {
     world.site.remove().map_err(failed)
 }
 
-/// Stops the nodes in parallel, then the chain that they stand on.
-fn stop(world: &World) -> Vec<checks::Finding> {
+/// Stops the nodes in parallel, then the chain that they stand on. How that went is what the check
+/// of exit codes looks at.
+fn stop(world: &World) {
     let nodes = world.nodes();
-    let mut problems = Vec::new();
     std::thread::scope(|scope| {
-        let stops: Vec<_> = nodes
+        for node in nodes
             .iter()
             .filter(|node| node.state() == NodeState::Running)
-            .map(|node| scope.spawn(|| (node.title(), problem_of_stop(node))))
-            .collect();
-        for stop in stops {
-            match stop.join() {
-                Ok((title, problem)) => problems.extend(problem.map(|problem| (title, problem))),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+        {
+            scope.spawn(|| stop_node(world, node));
         }
     });
-    if let Err(error) = world.chain.stop() {
-        problems.push(("bitcoind".to_owned(), error.to_string()));
+    match world.chain.stop() {
+        Ok((exit, by)) => {
+            if let Some(problem) = bad_stop(exit, by) {
+                world.note_problem("bitcoind", problem);
+            }
+        }
+        Err(error) => world.note_problem("bitcoind", error.to_string()),
     }
-    if checks::is_waived(world, checks::exit_codes::NAME) {
-        return Vec::new();
-    }
-    let finding =
-        |(subject, problem)| checks::Finding::new(checks::exit_codes::NAME, subject, problem);
-    problems.into_iter().map(finding).collect()
 }
 
-/// Stops a node; what is wrong with how that went, if anything.
-fn problem_of_stop(node: &Node) -> Option<String> {
-    if node.is_suspended()
-        && let Err(error) = node.resume()
-    {
-        return Some(error.to_string());
-    }
-    match node.stop() {
-        Ok((exit, by)) => checks::exit_codes::problem_of_stop(exit, by),
-        Err(error) => Some(error.to_string()),
+fn stop_node(world: &World, node: &Node) {
+    let resumed = match node.is_suspended() {
+        true => node.resume(),
+        false => Ok(()),
+    };
+    if let Err(error) = resumed.and_then(|()| node.stop().map(drop)) {
+        world.note_problem(&node.title(), error.to_string());
     }
 }

@@ -1,9 +1,9 @@
 //! Mining that syncs: a block counts when every node of the lab has seen it.
 
 use super::{Lab, Result};
-use crate::host::State;
+use crate::chain::{Reorg, ReorgOptions};
 use crate::node::Node;
-use bitcoin::{BlockHash, Txid};
+use bitcoin::{Amount, BlockHash, Txid};
 
 impl Lab {
     /// Mines so many blocks and waits until every running node has the tip's hash.
@@ -11,14 +11,16 @@ impl Lab {
     /// Whatever waits in the mempool gets confirmed by the first of them; the journal says what
     /// that was. Use [`mine_when`](Lab::mine_when) for what must be in it.
     pub fn mine(&self, blocks: u32) -> Result<Vec<BlockHash>> {
-        let confirmed = self.chain().mempool()?;
         let mined = self.chain().mine(blocks)?;
-        let tip = self.chain().tip()?;
+        let height = self.chain().tip()?.height;
+        let confirmed = match mined.first() {
+            Some(first) => self.chain().transactions_in(first)?,
+            None => Vec::new(),
+        };
         self.journal().note(match confirmed.as_slice() {
-            [] => format!("mined {blocks} to block {}", tip.height),
+            [] => format!("mined {blocks} to block {height}"),
             some => format!(
-                "mined {blocks} to block {}, confirming {}",
-                tip.height,
+                "mined {blocks} to block {height}, confirming {}",
                 listed(some)
             ),
         });
@@ -38,19 +40,43 @@ impl Lab {
         self.mine(blocks)
     }
 
-    /// Waits until every running node has the tip's hash. Nodes that a test has suspended are its
-    /// own affair.
+    /// Replaces the last blocks by others ([`Chain::reorg`](crate::chain::Chain::reorg)) and waits
+    /// until every running node has followed.
+    pub fn reorg(&self, depth: u32, options: ReorgOptions) -> Result<Reorg> {
+        let reorg = self.chain().reorg(depth, options)?;
+        self.journal()
+            .note(format!("reorganised the last {depth} blocks"));
+        self.sync()?;
+        Ok(reorg)
+    }
+
+    /// Waits until every running node has the tip's hash. Nodes that are being started, or that a
+    /// test has suspended or ended, are its own affair; one that has died is an error.
     pub fn sync(&self) -> Result<()> {
-        let awake = |node: &Node| {
-            !node.is_suspended()
-                && node
-                    .process()
-                    .is_ok_and(|process| process.state() == State::Running)
-        };
-        for node in self.all_nodes().iter().filter(|node| awake(node)) {
-            node.sync()?;
+        for node in self.all_nodes() {
+            if node.is_awake()? {
+                node.sync()?;
+            }
         }
         Ok(())
+    }
+
+    /// Waits until no channel of any running node has an HTLC pending: a payment's last signatures
+    /// are still being exchanged when its payer has the preimage, and balances are final only then.
+    pub fn settle(&self) -> Result<()> {
+        for node in self.all_nodes() {
+            if node.is_awake()? {
+                node.settle()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends so much to the node's on-chain wallet, and confirms it.
+    pub fn fund(&self, node: &Node, amount: Amount) -> Result<Txid> {
+        let txid = self.chain().fund(&node.fund_address()?, amount)?;
+        self.mine_when(&[txid], 1)?;
+        Ok(txid)
     }
 }
 

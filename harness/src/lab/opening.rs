@@ -2,7 +2,7 @@
 //! round.
 
 use super::{Edge, Lab, Result, Topology};
-use crate::host::{Step, Wait};
+use crate::host::{Process, Step};
 use crate::node::{self, Channel, Node, OpenChannel};
 use bitcoin::{Amount, OutPoint, Txid};
 use std::collections::BTreeSet;
@@ -30,13 +30,17 @@ impl Topology<'_> {
             1
         };
         self.lab.mine_when(&transactions, blocks)?;
+        let mut watched = vec![self.lab.chain().process()];
+        for node in nodes {
+            watched.push(node.process()?);
+        }
         for (edge, outpoint) in edges.iter().zip(&funding) {
             for end in [edge.from, edge.to] {
-                usable(&nodes[end], outpoint)?;
+                usable(&nodes[end], outpoint, &watched)?;
             }
         }
         if self.announced {
-            gossip(nodes, &funding)?;
+            gossip(nodes, &funding, &watched)?;
         }
         Ok(funding)
     }
@@ -129,18 +133,22 @@ impl Lab {
 }
 
 /// Waits until this end can use the channel.
-fn usable(node: &Node, funding: &OutPoint) -> node::Result<Channel> {
-    node.wait_until(&format!("channel {funding} to be usable"), |node| {
-        Ok(match node.channel(funding)? {
-            Some(channel) if channel.is_usable() => Step::Done(channel),
-            Some(channel) => Step::NotYet(channel.state.to_string()),
-            None => Step::NotYet("it knows no such channel".to_owned()),
-        })
-    })
+fn usable(node: &Node, funding: &OutPoint, watched: &[Process]) -> node::Result<Channel> {
+    node.wait_watching(
+        &format!("channel {funding} to be usable"),
+        watched,
+        |node| {
+            Ok(match node.channel(funding)? {
+                Some(channel) if channel.is_usable() => Step::Done(channel),
+                Some(channel) => Step::NotYet(channel.state.to_string()),
+                None => Step::NotYet("it knows no such channel".to_owned()),
+            })
+        },
+    )
 }
 
 /// Waits until every node knows every channel with both ends' policies.
-fn gossip(nodes: &[Node], funding: &[OutPoint]) -> Result<()> {
+fn gossip(nodes: &[Node], funding: &[OutPoint], watched: &[Process]) -> Result<()> {
     let mut wanted = BTreeSet::new();
     for node in nodes {
         let channels = node.channels()?;
@@ -149,27 +157,19 @@ fn gossip(nodes: &[Node], funding: &[OutPoint]) -> Result<()> {
             .filter(|c| funding.contains(&c.funding));
         wanted.extend(ours.filter_map(|channel| channel.scid));
     }
+    let label = format!("gossip of {} channels", wanted.len());
     for node in nodes {
-        let process = node.process()?;
-        Wait::for_(format!(
-            "{}: gossip of {} channels",
-            node.title(),
-            wanted.len()
-        ))
-        .watching(&process)
-        .until(|| match node.graph() {
-            Ok(graph) => {
-                let known = graph.into_iter().filter(|channel| channel.both_directions);
-                let known: BTreeSet<String> = known.map(|channel| channel.scid).collect();
-                match wanted.difference(&known).next() {
-                    None => Step::Done(()),
-                    Some(_) => {
-                        let missing: Vec<&String> = wanted.difference(&known).collect();
-                        Step::NotYet(format!("not both directions of {missing:?}"))
-                    }
-                }
-            }
-            Err(error) => Step::Never(error.to_string()),
+        node.wait_watching(&label, watched, |node| {
+            let known = node
+                .graph()?
+                .into_iter()
+                .filter(|channel| channel.both_directions);
+            let known: BTreeSet<String> = known.map(|channel| channel.scid).collect();
+            let missing: Vec<&String> = wanted.difference(&known).collect();
+            Ok(match missing.as_slice() {
+                [] => Step::Done(()),
+                some => Step::NotYet(format!("not both directions of {some:?}")),
+            })
         })?;
     }
     Ok(())

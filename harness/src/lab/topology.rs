@@ -3,7 +3,7 @@
 use super::{Error, Lab, Result};
 use crate::Msat;
 use crate::node::{Kind, Node, NodeOptions, ldk};
-use bitcoin::Amount;
+use bitcoin::{Amount, OutPoint};
 
 /// A channel to be opened from one node of a shape to another, by their places in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,9 @@ pub struct Topology<'lab> {
     pub(super) capacity: Amount,
     pub(super) push: Msat,
     pub(super) announced: bool,
+    kind: Kind,
     kinds: Vec<Kind>,
+    common: NodeOptions,
     options: Vec<NodeOptions>,
 }
 
@@ -78,13 +80,25 @@ impl<'lab> Topology<'lab> {
         self
     }
 
-    /// The nodes' implementations, in order; the last one serves for all that follow.
+    /// The implementation of all nodes (default: the embedded LDK node).
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// The implementations of the first nodes, in order.
     pub fn kinds(mut self, kinds: &[Kind]) -> Self {
         self.kinds = kinds.to_vec();
         self
     }
 
-    /// The nodes' options, in order; the last ones serve for all that follow.
+    /// The options of all nodes.
+    pub fn common_options(mut self, options: NodeOptions) -> Self {
+        self.common = options;
+        self
+    }
+
+    /// The options of the first nodes, in order, instead of the common ones.
     pub fn options(mut self, options: &[NodeOptions]) -> Self {
         self.options = options.to_vec();
         self
@@ -156,12 +170,9 @@ impl<'lab> Topology<'lab> {
         }
         let wanted: Vec<(Kind, NodeOptions)> = (0..nodes)
             .map(|place| {
-                let kind = self.kinds.get(place).or(self.kinds.last());
-                let options = self.options.get(place).or(self.options.last());
-                (
-                    kind.copied().unwrap_or(&ldk::Ldk),
-                    options.cloned().unwrap_or_default(),
-                )
+                let kind = self.kinds.get(place).copied().unwrap_or(self.kind);
+                let options = self.options.get(place).unwrap_or(&self.common);
+                (kind, options.clone())
             })
             .collect();
         let nodes = self.lab.start_list(&wanted)?;
@@ -169,17 +180,18 @@ impl<'lab> Topology<'lab> {
         Ok(nodes)
     }
 
-    /// Opens such channels between nodes that stand already, by their places in `nodes`.
-    pub fn connect<E: Into<Edge>>(
+    /// Opens such channels between nodes that stand already, by their places in `nodes`; their
+    /// funding outputs, in the order of the edges.
+    pub fn open<E: Into<Edge>>(
         &self,
         nodes: &[Node],
         edges: impl IntoIterator<Item = E>,
-    ) -> Result<()> {
+    ) -> Result<Vec<OutPoint>> {
         let edges: Vec<Edge> = edges.into_iter().map(Into::into).collect();
         for edge in &edges {
             self.check(edge, nodes.len())?;
         }
-        self.open_all(nodes, &edges).map(drop)
+        self.open_all(nodes, &edges)
     }
 
     /// What would make a daemon refuse later and less clearly.
@@ -217,7 +229,9 @@ impl Lab {
             capacity: Amount::from_sat(1_000_000),
             push: Msat::ZERO,
             announced: false,
+            kind: &ldk::Ldk,
             kinds: Vec::new(),
+            common: NodeOptions::default(),
             options: Vec::new(),
         }
     }

@@ -1,8 +1,9 @@
 //! Who looks after a lab while its test is busy: its deadline, and signals.
 
 use super::world::{World, lock};
-use super::{Result, report};
+use super::{Result, checks, report};
 use crate::host::interrupt::{self, Interrupt};
+use crate::host::settings;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -36,10 +37,17 @@ impl Watch {
                     "the lab's deadline of {:.0} s has passed (BOLTWRIGHT_DEADLINE)",
                     deadline.as_secs_f64()
                 );
+                if settings().is_ok_and(|settings| settings.pause) {
+                    report::held(&world, &problem);
+                    return;
+                }
                 world.end_early(&problem);
+                let name = world.name.clone();
                 drop(world);
                 if !wait_over(&seen, Instant::now() + GRACE) {
-                    eprintln!("the test does not end though its lab was ended: exiting");
+                    report::tell(&format!(
+                        "{name}: the test does not end though its lab was ended: the process exits\n"
+                    ));
                     std::process::exit(101);
                 }
             })
@@ -89,22 +97,27 @@ impl World {
     /// middle: its next call fails. The verdict is locked until all is told, so that the test's own
     /// end waits for that.
     fn end_early(&self, problem: &str) {
-        let mut verdict = lock(&self.verdict);
-        if verdict.is_some() || self.is_ended() {
+        let mut verdict = lock(&self.state.early);
+        if verdict.is_some() || self.is_done() {
             return;
         }
-        let waits = crate::host::wait::current();
-        let story = match waits.as_slice() {
-            [] => problem.to_owned(),
-            waits => format!("{problem}\n{}", waits.join("\n")),
-        };
+        self.note_own_ends();
+        let mut story = problem.to_owned();
+        if self.is_ending() {
+            story.push_str("\nthe test had ended, and its lab was being ended");
+        }
+        for wait in crate::host::wait::current() {
+            story.push('\n');
+            story.push_str(&wait);
+        }
         *verdict = Some(story.clone());
         self.journal.note(problem);
+        let table = report::table(&self.nodes());
+        let kept = self.site.keep(&self.name);
+        let dir = kept.unwrap_or_else(|_| self.site.dir().to_owned());
         if self.tell_once() {
-            let table = report::table(&self.nodes());
-            let kept = self.site.keep(&self.name);
-            let dir = kept.unwrap_or_else(|_| self.site.dir().to_owned());
-            report::print(self, &story, &[], &table, &dir);
+            let problems = checks::run(self, checks::When::Ended);
+            report::tell(&report::text(self, &story, &problems, &table, &dir));
         }
     }
 }

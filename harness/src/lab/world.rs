@@ -1,8 +1,8 @@
-//! The lab itself: how it comes to be and what stands in it.
+//! The lab itself: what stands in it.
 
-use super::{Error, Result, Seed, checks::Waivers, names, watch::Watch};
-use crate::chain::{Chain, ChainOptions};
-use crate::host::{self, Journal, Site, settings};
+use super::{Error, LabBuilder, Result, Seed, checks::Waivers, names, watch::Watch};
+use crate::chain::Chain;
+use crate::host::{Journal, Site};
 use crate::node::{Kind, Launch, Node, NodeOptions, ldk};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use std::time::Instant;
 /// let invoice = bob.invoice(Msat::from_sat(25_000), "coffee")?;
 /// let payment = alice.pay(&invoice)?;
 /// assert_eq!(payment.preimage.hash(), invoice.payment_hash());
-/// lab.finish()?; // ends it and checks it; without it the lab counts as failed
+/// lab.finish()?; // ends and checks it; a lab that is only dropped is reported and kept as failed
 /// # Ok(())
 /// # }
 /// ```
@@ -38,167 +38,102 @@ pub(super) struct World {
     pub site: Arc<Site>,
     pub journal: Arc<Journal>,
     pub chain: Chain,
-    pub waivers: Mutex<Waivers>,
-    /// The first error known, once there is one: what the report opens with.
-    pub verdict: Mutex<Option<String>>,
     /// Whether its directory is kept when it passes, too.
     pub keep: bool,
+    pub state: WorldState,
+}
+
+/// What changes in the course of a lab.
+#[derive(Default)]
+pub(super) struct WorldState {
+    pub waivers: Mutex<Waivers>,
+    /// What the deadline or a signal has said, if either came before the test's own end. Locked
+    /// while it speaks.
+    pub early: Mutex<Option<String>>,
     nodes: Mutex<Vec<Node>>,
+    /// What was wrong with how daemons ended, besides what their nodes remember.
+    problems: Mutex<Vec<(String, String)>>,
     told: AtomicBool,
-    ended: AtomicBool,
-}
-
-/// A lab being described.
-#[derive(Debug, Clone, Default)]
-#[must_use]
-pub struct LabBuilder {
-    name: Option<String>,
-    seed: Option<Seed>,
-    replay: Option<String>,
-    chain: ChainOptions,
-    unwatched: bool,
-    keep: bool,
-}
-
-impl LabBuilder {
-    /// What reports call it; by default the name of the thread, which is the test's under libtest.
-    pub fn name(mut self, name: &str) -> LabBuilder {
-        self.name = Some(name.to_owned());
-        self
-    }
-
-    /// The seed to use, instead of `BOLTWRIGHT_SEED` or a random one.
-    pub fn seed(mut self, seed: u64) -> LabBuilder {
-        self.seed = Some(Seed::new(seed));
-        self
-    }
-
-    /// The command that the report gives to run it again, without the seed.
-    pub fn replay(mut self, command: &str) -> LabBuilder {
-        self.replay = Some(command.to_owned());
-        self
-    }
-
-    /// Options of bitcoind.
-    pub fn chain(mut self, options: ChainOptions) -> LabBuilder {
-        self.chain = options;
-        self
-    }
-
-    /// No deadline, and no report when a signal ends it: a person, or the program that holds it,
-    /// looks after it.
-    pub fn unwatched(mut self) -> LabBuilder {
-        self.unwatched = true;
-        self
-    }
-
-    /// Keeps the directory of a lab that passes, too, as `BOLTWRIGHT_KEEP=1` does for all.
-    pub fn keep(mut self, keep: bool) -> LabBuilder {
-        self.keep = keep;
-        self
-    }
-
-    /// Makes the lab: directory, addresses, keeper, and a bitcoind that is ready.
-    pub fn start(self) -> Result<Lab> {
-        let settings = settings()?;
-        let started = Instant::now();
-        let name = self.name.unwrap_or_else(|| {
-            let thread = std::thread::current();
-            thread.name().unwrap_or("lab").to_owned()
-        });
-        let seed = self
-            .seed
-            .or(settings.seed.map(Seed::new))
-            .unwrap_or_else(Seed::random);
-        let site = Arc::new(Site::open()?);
-        let world = World::furnish(name, seed, self.replay, started, &site, self.chain);
-        match world {
-            Ok(mut world) => {
-                world.keep = self.keep || settings.keep;
-                let world = Arc::new(world);
-                let watch = (!settings.pause && !self.unwatched)
-                    .then(|| Watch::start(&world, settings.deadline));
-                Ok(Lab {
-                    watch: watch.transpose()?,
-                    world,
-                })
-            }
-            Err(error) => {
-                // Whoever reads the error wants the log that it names.
-                let kept = site.keep("lab-that-did-not-start");
-                drop(kept);
-                Err(error)
-            }
-        }
-    }
+    ending: AtomicBool,
+    done: AtomicBool,
 }
 
 impl World {
-    fn furnish(
-        name: String,
-        seed: Seed,
-        replay: Option<String>,
-        started: Instant,
-        site: &Arc<Site>,
-        options: ChainOptions,
-    ) -> Result<World> {
-        let journal = Arc::clone(site.journal());
-        journal.note(format!(
-            "lab {name}, seed {seed}, in {}",
-            site.dir().display()
-        ));
-        super::description::write(site.dir(), &name, seed, None, &[])?;
-        let chain = Chain::start(site, options)?;
-        super::description::write(site.dir(), &name, seed, Some(&chain.endpoint()), &[])?;
-        for note in chain.notes() {
-            journal.note(note);
-        }
-        let tip = chain.tip()?;
-        journal.note(format!("bitcoind is ready at block {}", tip.height));
-        Ok(World {
-            replay: replay.unwrap_or_else(|| format!("the test {name}")),
-            name,
-            seed,
-            started,
-            site: Arc::clone(site),
-            journal,
-            chain,
-            waivers: Mutex::default(),
-            verdict: Mutex::default(),
-            keep: false,
-            nodes: Mutex::default(),
-            told: AtomicBool::new(false),
-            ended: AtomicBool::new(false),
-        })
-    }
-
     /// All nodes, in the order of their making.
     pub fn nodes(&self) -> Vec<Node> {
-        lock(&self.nodes).clone()
+        lock(&self.state.nodes).clone()
     }
 
     /// Whether the report is still to be printed; `true` once only.
     pub fn tell_once(&self) -> bool {
-        !self.told.swap(true, Ordering::SeqCst)
+        !self.state.told.swap(true, Ordering::SeqCst)
     }
 
-    /// Remembers that the lab was concluded; whether it was before.
-    pub fn end(&self) -> bool {
-        self.ended.swap(true, Ordering::SeqCst)
+    /// What the deadline or a signal has said, if either came before the test's own end; waits for
+    /// whoever is still speaking.
+    pub fn early_verdict(&self) -> Option<String> {
+        lock(&self.state.early).clone()
     }
 
-    /// Whether the lab was concluded.
-    pub fn is_ended(&self) -> bool {
-        self.ended.load(Ordering::SeqCst)
+    /// Remembers which daemons have ended without being asked to.
+    pub fn note_own_ends(&self) {
+        self.nodes().iter().for_each(Node::note_own_end);
+        if !self.chain.was_asked_to_end()
+            && let Err(death) = self.chain.process().alive()
+        {
+            self.note_problem("bitcoind", death.to_string());
+        }
     }
 
-    fn add(&self, name: &str, kind: Kind, options: &NodeOptions) -> Result<Node> {
-        if let Some(problem) = names::problem(name) {
+    /// Remembers what was wrong with how a daemon ended.
+    pub fn note_problem(&self, who: &str, problem: String) {
+        lock(&self.state.problems).push((who.to_owned(), problem));
+    }
+
+    /// What was wrong with how daemons ended: who, and what.
+    pub fn problems(&self) -> Vec<(String, String)> {
+        let mut all = lock(&self.state.problems).clone();
+        for node in self.nodes() {
+            let bad = node.bad_ends().into_iter();
+            all.extend(bad.map(|problem| (node.title(), problem)));
+        }
+        all
+    }
+
+    /// Remembers that the lab's end has begun; whether it had before.
+    pub fn begin_end(&self) -> bool {
+        self.state.ending.swap(true, Ordering::SeqCst)
+    }
+
+    /// Whether the lab's end has begun.
+    pub fn is_ending(&self) -> bool {
+        self.state.ending.load(Ordering::SeqCst)
+    }
+
+    /// Remembers that nothing is left to be done.
+    pub fn finish_end(&self) {
+        self.state.done.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether nothing is left to be done.
+    pub fn is_done(&self) -> bool {
+        self.state.done.load(Ordering::SeqCst)
+    }
+
+    /// A new node, under the first free name if none is given.
+    fn add(&self, name: Option<&str>, kind: Kind, options: &NodeOptions) -> Result<Node> {
+        if let Some((name, problem)) = name.and_then(|name| Some((name, names::problem(name)?))) {
             return Err(Error::Invalid(format!(
                 "cannot name a node {name:?}: {problem}"
             )));
         }
-        let mut nodes = lock(&self.nodes);
+        let mut nodes = lock(&self.state.nodes);
+        let free = |name: &String| !nodes.iter().any(|node| node.name() == *name);
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => (0..).map(names::name).find(free).unwrap_or_default(),
+        };
+        let name = name.as_str();
         if nodes.iter().any(|node| node.name() == name) {
             return Err(Error::Invalid(format!(
                 "there is a node {name} in this lab already"
@@ -207,10 +142,7 @@ impl World {
         let host = u8::try_from(nodes.len() + FIRST_HOST).map_err(|_| {
             Error::Invalid(format!("a lab has room for {} nodes", 256 - FIRST_HOST))
         })?;
-        let program = match &options.executable {
-            Some(path) => host::Program::given(kind.name(), path)?,
-            None => kind.find()?,
-        };
+        let program = options.program(kind)?;
         let launch = Launch {
             name: name.to_owned(),
             dir: Launch::dir_in(self.site.dir(), name),
@@ -287,6 +219,13 @@ impl Lab {
         self.world.nodes()
     }
 
+    /// The node of this name, if it was made.
+    pub fn get(&self, name: &str) -> Option<Node> {
+        self.all_nodes()
+            .into_iter()
+            .find(|node| node.name() == name)
+    }
+
     /// A node of the default implementation, ready.
     pub fn node(&self) -> Result<Node> {
         self.node_of(&ldk::Ldk, NodeOptions::default())
@@ -300,7 +239,7 @@ impl Lab {
 
     /// A node of this name, implementation and options, ready.
     pub fn node_named(&self, name: &str, kind: Kind, options: NodeOptions) -> Result<Node> {
-        let node = self.world.add(name, kind, &options)?;
+        let node = self.world.add(Some(name), kind, &options)?;
         self.start_all(std::slice::from_ref(&node))?;
         Ok(node)
     }
@@ -325,10 +264,7 @@ impl Lab {
     pub(super) fn start_list(&self, wanted: &[(Kind, NodeOptions)]) -> Result<Vec<Node>> {
         let mut nodes = Vec::with_capacity(wanted.len());
         for (kind, options) in wanted {
-            let taken: Vec<String> = self.all_nodes().iter().map(Node::name).collect();
-            let free = (0..).map(names::name).find(|name| !taken.contains(name));
-            let name = free.unwrap_or_default();
-            nodes.push(self.world.add(&name, *kind, options)?);
+            nodes.push(self.world.add(None, *kind, options)?);
         }
         self.start_all(&nodes)?;
         Ok(nodes)
@@ -337,11 +273,8 @@ impl Lab {
     /// Starts these nodes in parallel; if one fails, it fails with its own words, and the others
     /// that were started with it are ended.
     fn start_all(&self, nodes: &[Node]) -> Result<()> {
-        let started = nodes
-            .iter()
-            .try_for_each(Node::spawn)
-            .and_then(|()| nodes.iter().try_for_each(Node::wait_ready));
-        if let Err(error) = started {
+        let started = nodes.iter().try_for_each(Node::spawn);
+        if let Err(error) = started.and_then(|()| Node::wait_all_ready(nodes)) {
             for node in nodes {
                 // The first error is the one to tell; a node that never ran cannot be killed.
                 let _ = node.kill();

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::Msat;
 use crate::amount::grouped;
-use crate::host::{Step, Wait, settings};
+use crate::host::{Mark, Process, Step, Wait, settings};
 use bitcoin::{Address, OutPoint};
 use serde_json::Value;
 
@@ -101,6 +101,52 @@ impl Node {
             .find(|channel| channel.funding == *funding))
     }
 
+    /// Its one channel with this peer; with none, or several, an error that says so.
+    pub fn channel_with(&self, peer: &Node) -> Result<Channel> {
+        let id = peer.id();
+        let mut channels = self.channels()?;
+        channels.retain(|channel| channel.peer == id);
+        match channels.len() {
+            1 => Ok(channels.remove(0)),
+            count => {
+                let problem = format!("it has {count} channels with {} and not one", peer.name());
+                Err(self.invalid(&problem))
+            }
+        }
+    }
+
+    /// Waits until all its channels are usable, as after a restart of either side.
+    pub fn wait_usable(&self) -> Result<()> {
+        self.wait_until("all its channels to be usable", |node| {
+            let channels = node.channels()?;
+            let waiting = channels.iter().find(|channel| !channel.is_usable());
+            Ok(match waiting {
+                None => Step::Done(()),
+                Some(channel) => Step::NotYet(format!("{} is {}", channel.funding, channel.state)),
+            })
+        })
+    }
+
+    /// Waits until none of its channels has an HTLC pending.
+    pub fn settle(&self) -> Result<()> {
+        self.wait_until("its HTLCs to be settled", |node| {
+            let pending: usize = node.channels()?.iter().map(|c| c.pending_htlcs).sum();
+            Ok(match pending {
+                0 => Step::Done(()),
+                some => Step::NotYet(format!("{some} HTLCs pending")),
+            })
+        })
+    }
+
+    /// Waits for a line of its log that matches this regular expression, from `mark` on: take
+    /// `node.log().mark()?` before what will write the line.
+    pub fn wait_for_log(&self, mark: Mark, pattern: &str) -> Result<String> {
+        let timeout = settings()?.timeout;
+        Ok(self
+            .log()
+            .wait_for(mark, pattern, timeout, &self.process()?)?)
+    }
+
     /// Starts to close a channel; blocks confirm it.
     pub fn close(&self, funding: &OutPoint, how: Close) -> Result<()> {
         self.note(format!("closes {funding}: {how:?}"));
@@ -176,19 +222,28 @@ impl Node {
     pub fn wait_until<T>(
         &self,
         label: &str,
+        look: impl FnMut(&Node) -> Result<Step<T>>,
+    ) -> Result<T> {
+        self.wait_watching(label, &[], look)
+    }
+
+    /// [`wait_until`](Node::wait_until), ended also by the death of these processes.
+    pub(crate) fn wait_watching<T>(
+        &self,
+        label: &str,
+        others: &[Process],
         mut look: impl FnMut(&Node) -> Result<Step<T>>,
     ) -> Result<T> {
         let client = self.client()?;
         let mut failed = None;
-        let found = Wait::for_(format!("{}: {label}", self.title()))
-            .watching(&self.process()?)
-            .until_pulsed(
-                || match look(self) {
-                    Ok(step) => step,
-                    Err(error) => Step::Never(failed.insert(error).to_string()),
-                },
-                |longest| client.wait_activity(longest),
-            );
+        let wait = Wait::for_(format!("{}: {label}", self.title())).watching(&self.process()?);
+        let found = others.iter().fold(wait, Wait::watching).until_pulsed(
+            || match look(self) {
+                Ok(step) => step,
+                Err(error) => Step::Never(failed.insert(error).to_string()),
+            },
+            |longest| client.wait_activity(longest),
+        );
         match failed {
             Some(error) => Err(error),
             None => Ok(found?),

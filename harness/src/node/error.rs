@@ -50,6 +50,12 @@ pub enum Error {
         /// Which node.
         node: String,
     },
+    /// The node is being started and does not answer yet.
+    #[error("{node} is being started and does not answer yet")]
+    NotReady {
+        /// Which node.
+        node: String,
+    },
     /// The request makes no sense, and no daemon was asked.
     #[error("{node}: {problem}")]
     Invalid {

@@ -32,6 +32,7 @@ pub use payment::{
     FailureReason, Invoice, InvoiceRequest, PayLimits, Payment, PaymentHash, PaymentRecord,
     PaymentStatus, Preimage,
 };
+pub(crate) use running::bad_stop;
 pub use running::{Node, NodeState};
 
 /// A node's identity: its public key (BOLT 8).

@@ -1,5 +1,7 @@
 //! What a test may ask of a node before it starts.
 
+use super::Kind;
+use crate::host::{Program, program::NotFound};
 use std::path::PathBuf;
 
 /// How much a node logs, in words that every implementation has.
@@ -81,6 +83,14 @@ impl NodeOptions {
     /// The daemon's own arguments asked for so far.
     pub fn args(&self) -> &[String] {
         &self.args
+    }
+
+    /// The program to run: the one asked for, or the one that is found.
+    pub(crate) fn program(&self, kind: Kind) -> Result<Program, NotFound> {
+        match &self.executable {
+            Some(path) => Program::given(kind.name(), path),
+            None => kind.find(),
+        }
     }
 
     /// The level to log at.

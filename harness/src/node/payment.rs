@@ -115,6 +115,16 @@ impl InvoiceRequest {
     }
 }
 
+impl InvoiceRequest {
+    /// For any amount, which the payer chooses; good for an hour.
+    pub fn any_amount(description: impl Into<String>) -> InvoiceRequest {
+        InvoiceRequest {
+            amount: None,
+            ..InvoiceRequest::new(Msat::ZERO, description)
+        }
+    }
+}
+
 /// What a payer will bear.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PayLimits {
@@ -124,6 +134,17 @@ pub struct PayLimits {
     pub max_fee: Option<Msat>,
     /// How long the node may try.
     pub timeout: Duration,
+}
+
+impl Default for PayLimits {
+    /// The invoice's own amount, the implementation's own fee limit, a minute.
+    fn default() -> PayLimits {
+        PayLimits {
+            amount: None,
+            max_fee: None,
+            timeout: Duration::from_secs(60),
+        }
+    }
 }
 
 /// A payment that arrived: the payer holds its preimage.

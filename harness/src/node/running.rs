@@ -5,6 +5,7 @@ use crate::chain::Chain;
 use crate::host::{
     Exit, Journal, LogFile, Process, Site, State, Step, Wait, process::StoppedBy, settings,
 };
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,9 +31,11 @@ struct Life {
     process: Option<Process>,
     client: Option<Arc<dyn Client>>,
     id: Option<NodeId>,
-    starts: u32,
     suspended: bool,
-    asked_to_end: bool,
+    /// Whether the end of the present process is no news any more.
+    end_is_known: bool,
+    /// What was wrong with how its processes ended.
+    bad_ends: Vec<String>,
 }
 
 /// What a node is doing, as the harness knows it.
@@ -97,9 +100,21 @@ impl Node {
         self.life().id
     }
 
-    /// Whether its process was stopped or killed through this handle, and did not end by itself.
-    pub(crate) fn was_asked_to_end(&self) -> bool {
-        self.life().asked_to_end
+    /// Remembers it if the process has ended without being asked to.
+    pub(crate) fn note_own_end(&self) {
+        let mut life = self.life();
+        let Some(process) = life.process.clone().filter(|_| !life.end_is_known) else {
+            return;
+        };
+        if let Err(death) = process.alive() {
+            life.end_is_known = true;
+            life.bad_ends.push(death.to_string());
+        }
+    }
+
+    /// What was wrong with how its processes ended, up to now.
+    pub(crate) fn bad_ends(&self) -> Vec<String> {
+        self.life().bad_ends.clone()
     }
 
     /// Where peers reach it.
@@ -149,20 +164,25 @@ impl Node {
         }
     }
 
-    /// How often it was started.
-    pub fn starts(&self) -> u32 {
-        self.life().starts
-    }
-
     /// Starts it and waits until it answers with its id at the chain's tip.
+    ///
+    /// A node that does not get ready is ended again.
     pub fn start(&self) -> Result<()> {
         self.spawn()?;
-        self.wait_ready()
+        self.wait_ready().inspect_err(|_| {
+            // The error tells what happened; that it was ended then is no further news.
+            let _ = self.kill();
+        })
     }
 
-    /// Starts it with these options from now on.
+    /// Starts it with these options from now on; another executable among them is an upgrade or a
+    /// downgrade on the same directory.
     pub fn start_with(&self, options: NodeOptions) -> Result<()> {
-        self.launch().options = options;
+        let program = options.program(self.0.kind)?;
+        let mut launch = self.launch();
+        launch.program = program;
+        launch.options = options;
+        drop(launch);
         self.start()
     }
 
@@ -177,22 +197,27 @@ impl Node {
         self.note(format!("starts as pid {}", process.pid()));
         let mut life = self.life();
         life.suspended = false;
-        life.asked_to_end = false;
+        life.end_is_known = false;
         life.process = Some(process);
         life.client = None;
-        life.starts += 1;
         Ok(())
     }
 
     /// Waits until it answers with its id at the chain's tip; ends at once if its process does.
-    pub(crate) fn wait_ready(&self) -> Result<()> {
+    fn wait_ready(&self) -> Result<()> {
+        self.wait_ready_watching(&[])
+    }
+
+    fn wait_ready_watching(&self, others: &[Process]) -> Result<()> {
         let process = self.process()?;
         let launch = self.launch().clone();
-        let client: Arc<dyn Client> = Wait::for_(format!("{} to answer its RPC", self.title()))
-            .watching(&process)
-            .until(|| match self.0.kind.client(&launch) {
-                Ok(client) => Step::Done(Arc::from(client)),
-                Err(failure) => Step::NotYet(failure.to_string()),
+        let wait = Wait::for_(format!("{} to answer its RPC", self.title())).watching(&process);
+        let client: Arc<dyn Client> =
+            others.iter().fold(wait, Wait::watching).until(|| {
+                match self.0.kind.client(&launch) {
+                    Ok(client) => Step::Done(Arc::from(client)),
+                    Err(failure) => Step::NotYet(failure.to_string()),
+                }
             })?;
         let info = self.wait_for_tip(client.as_ref(), &process)?;
         let mut life = self.life();
@@ -208,25 +233,45 @@ impl Node {
         Ok(())
     }
 
+    /// Waits for all of these; if any of them dies, at once.
+    pub(crate) fn wait_all_ready(nodes: &[Node]) -> Result<()> {
+        let processes = nodes
+            .iter()
+            .map(Node::process)
+            .collect::<Result<Vec<_>>>()?;
+        nodes
+            .iter()
+            .try_for_each(|node| node.wait_ready_watching(&processes))
+    }
+
     fn wait_for_tip(&self, client: &dyn Client, process: &Process) -> Result<Info> {
-        let tip = self.0.chain.tip()?;
+        let tip = std::cell::Cell::new(self.0.chain.tip()?);
         let label = format!(
             "{} to reach block {} {}",
             self.title(),
-            tip.height,
-            tip.hash
+            tip.get().height,
+            tip.get().hash
         );
-        let info = Wait::for_(label).watching(process).until_pulsed(
-            || match client.info() {
-                Ok(info) => match info.tip {
-                    Some(hash) if hash == tip.hash => Step::Done(info),
-                    None if info.height >= tip.height => Step::Done(info),
-                    _ => Step::NotYet(format!("block {}", info.height)),
+        let info = Wait::for_(label)
+            .watching(process)
+            .watching(&self.0.chain.process())
+            .until_pulsed(
+                || match client.info() {
+                    Ok(info) => match info.tip {
+                        Some(hash) if hash == tip.get().hash => Step::Done(info),
+                        None if info.height >= tip.get().height => Step::Done(info),
+                        _ => {
+                            // Somebody may have mined since: what counts is the tip of now.
+                            if let Ok(now) = self.0.chain.tip() {
+                                tip.set(now);
+                            }
+                            Step::NotYet(format!("block {} of {}", info.height, tip.get().height))
+                        }
+                    },
+                    Err(failure) => Step::NotYet(failure.to_string()),
                 },
-                Err(failure) => Step::NotYet(failure.to_string()),
-            },
-            |longest| client.wait_tip(&tip.hash, longest).unwrap_or(false),
-        )?;
+                |longest| client.wait_tip(&tip.get().hash, longest).unwrap_or(false),
+            )?;
         Ok(info)
     }
 
@@ -242,15 +287,17 @@ impl Node {
         let process = self.process()?;
         let client = self.life().client.take();
         let timeout = settings()?.timeout;
+        self.note_own_end();
         self.0.journal.disturb();
-        self.life().asked_to_end = true;
-        let (exit, by) = process.stop(timeout, &mut || {
-            if let Some(client) = &client {
+        self.life().end_is_known = true;
+        let (exit, by) = process.stop(timeout, move || {
+            if let Some(client) = client {
                 // A daemon that cannot take the request is stopped by the next step.
                 let _ = client.stop();
             }
         })?;
         self.note(format!("has stopped ({exit}, by {by:?})"));
+        self.life().bad_ends.extend(bad_stop(exit, by));
         Ok((exit, by))
     }
 
@@ -262,8 +309,9 @@ impl Node {
 
     /// SIGKILL to it and its helpers.
     pub fn kill(&self) -> Result<Exit> {
+        self.note_own_end();
         self.life().client = None;
-        self.life().asked_to_end = true;
+        self.life().end_is_known = true;
         self.0.journal.disturb();
         self.note("is killed");
         Ok(self.process()?.kill()?)
@@ -286,6 +334,22 @@ impl Node {
         Ok(())
     }
 
+    /// Whether it can be expected to answer: ready, and not suspended. A node that has died without
+    /// being asked to is an error.
+    pub(crate) fn is_awake(&self) -> Result<bool> {
+        let life = self.life();
+        let Some(process) = life.process.clone() else {
+            return Ok(false);
+        };
+        let (ready, suspended, known) = (life.client.is_some(), life.suspended, life.end_is_known);
+        drop(life);
+        match process.alive() {
+            Ok(()) => Ok(ready && !suspended),
+            Err(_) if known => Ok(false),
+            Err(death) => Err(death.into()),
+        }
+    }
+
     /// Whether a test has suspended it and not resumed it yet.
     pub fn is_suspended(&self) -> bool {
         self.life().suspended
@@ -297,20 +361,33 @@ impl Node {
         Ok(crate::host::directory::copy(&self.dir(), to)?)
     }
 
-    /// Puts a saved directory back in place of its own; the node must not be running.
+    /// Puts a saved directory back in place of its own, all but its log, stdout and stderr, which go
+    /// on; the node must not be running.
     pub fn restore(&self, from: &Path) -> Result<()> {
         if self.state() == NodeState::Running {
             return Err(self.invalid("stop it before restoring its directory"));
         }
-        Ok(crate::host::directory::replace(&self.dir(), from)?)
+        let log = self.log_path();
+        let mut spare: Vec<&OsStr> = vec!["stdout".as_ref(), "stderr".as_ref()];
+        spare.extend(log.file_name());
+        Ok(crate::host::directory::replace(&self.dir(), from, &spare)?)
     }
 
     /// The connection to its daemon.
     pub(crate) fn client(&self) -> Result<Arc<dyn Client>> {
-        self.life()
-            .client
-            .clone()
-            .ok_or_else(|| Error::NotRunning { node: self.title() })
+        let life = self.life();
+        if let Some(client) = &life.client {
+            return Ok(Arc::clone(client));
+        }
+        let process = life.process.clone().filter(|_| !life.end_is_known);
+        drop(life);
+        match process {
+            None => Err(Error::NotRunning { node: self.title() }),
+            Some(process) => {
+                process.alive()?;
+                Err(Error::NotReady { node: self.title() })
+            }
+        }
     }
 
     /// Asks the daemon, and says in an error which node it was, or that it died.
@@ -371,6 +448,18 @@ impl Node {
 
     fn life(&self) -> MutexGuard<'_, Life> {
         self.0.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is wrong with the way in which an orderly stop went, if anything.
+pub(crate) fn bad_stop(exit: Exit, by: StoppedBy) -> Option<String> {
+    match by {
+        StoppedBy::Already => None,
+        StoppedBy::Request if exit == Exit::Code(0) => None,
+        StoppedBy::Request => Some(format!("stopped when asked, but with {exit}")),
+        later => Some(format!(
+            "did not stop when asked by its RPC and took {later:?} to end ({exit})"
+        )),
     }
 }
 

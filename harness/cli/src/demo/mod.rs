@@ -116,7 +116,7 @@ impl Demo {
         if !self.private {
             topology = topology.announced();
         }
-        topology.connect(&nodes, [(0, 1), (1, 2)])?;
+        topology.open(&nodes, [(0, 1), (1, 2)])?;
         let channels_usable = begun.elapsed();
         told(
             "channels",

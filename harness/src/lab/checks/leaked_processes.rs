@@ -10,9 +10,12 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn find(world: &World) -> Vec<Finding> {
+    let helpers = world.site.processes();
+    let helpers = helpers.iter().flat_map(|process| process.leftovers());
     let living = world.site.living();
     living
         .into_iter()
+        .chain(helpers)
         .map(|(pid, command)| {
             let problem = format!("outlived the daemon that started it: {command}");
             Finding::new("leaked processes", format!("pid {pid}"), problem)

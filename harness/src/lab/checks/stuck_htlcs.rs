@@ -1,7 +1,7 @@
 //! No HTLC is left in the air: every payment has settled or failed on every hop.
 
 use super::{Check, Finding, When};
-use crate::host::{Step, Wait};
+use crate::host::{Step, Wait, settings};
 use crate::lab::world::World;
 use crate::node::{Node, NodeState};
 use std::time::Duration;
@@ -23,7 +23,8 @@ fn find(world: &World) -> Vec<Finding> {
 
 fn stuck(node: &Node) -> Option<Finding> {
     let mut last = Vec::new();
-    let settled = Wait::for_("HTLCs to settle").timeout(SETTLING).until(|| {
+    let patience = settings().map_or(SETTLING, |settings| settings.scaled(SETTLING));
+    let settled = Wait::for_("HTLCs to settle").timeout(patience).until(|| {
         let Ok(channels) = node.channels() else {
             // A node that does not answer is told of by another check.
             return Step::Done(());

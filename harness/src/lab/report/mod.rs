@@ -9,5 +9,5 @@ mod story;
 mod table;
 
 pub use paint::Paint;
-pub(super) use story::{pause, print};
+pub(super) use story::{held, pause, tell, text};
 pub(super) use table::{Row, table};

@@ -20,28 +20,15 @@ const DETAIL: &[&str] = &["DEBUG", "TRACE", "GOSSIP", "[DBG]", "[TRC]", "IO"];
 /// Of each, so many characters.
 const WIDTH: usize = 220;
 
-/// Prints the report of a failed lab on stderr, in one piece.
-pub(in crate::lab) fn print(
+/// The report of a failed lab.
+pub(in crate::lab) fn text(
     world: &World,
     first: &str,
     findings: &[Finding],
     rows: &[Row],
     dir: &Path,
-) {
-    let text = report(world, first, findings, rows, dir, Paint::stderr());
-    // `eprint!` and not a bare write: libtest captures it for its own failure section.
-    eprint!("{text}");
-    let _ = std::io::stderr().flush();
-}
-
-fn report(
-    world: &World,
-    first: &str,
-    findings: &[Finding],
-    rows: &[Row],
-    dir: &Path,
-    paint: Paint,
 ) -> String {
+    let paint = Paint::stderr();
     let mut text = String::new();
     let elapsed = world.started.elapsed().as_secs_f64();
     let head = format!("FAILED {} after {elapsed:.2} s", world.name);
@@ -72,6 +59,15 @@ fn report(
         world.seed, world.replay
     );
     text
+}
+
+/// Says something from outside the test's own thread. Not by `eprint!`: a thread inherits libtest's
+/// capture from the test that started it, and what is captured is lost when the process ends.
+pub(in crate::lab) fn tell(text: &str) {
+    let mut stderr = std::io::stderr();
+    // Where stderr is gone there is nobody to tell.
+    let _ = stderr.write_all(text.as_bytes());
+    let _ = stderr.flush();
 }
 
 /// The last lines of everybody, and before them what the harness did.
@@ -134,28 +130,32 @@ fn indented(text: &str) -> String {
 
 /// Holds the lab for a person, and says how to reach everything in it.
 pub(in crate::lab) fn pause(world: &World, story: Option<&str>) {
-    let mut text = match story {
-        Some(story) => format!("\n{} would fail: {}\n", world.name, indented(story)),
-        None => format!("\n{} would pass\n", world.name),
-    };
-    let _ = writeln!(
-        text,
-        "The lab is kept running in {}",
-        world.site.dir().display()
+    match story {
+        Some(story) => held(world, &format!("it would fail: {}", indented(story))),
+        None => held(world, "it would pass"),
+    }
+    if std::io::stdin().is_terminal() {
+        tell("Press Enter to end it.\n");
+        let _ = std::io::stdin().read_line(&mut String::new());
+    } else {
+        let pid = std::process::id();
+        tell(&format!(
+            "Press Ctrl-C, or send SIGTERM to {pid}, to end it.\n"
+        ));
+        crate::host::interrupt::wait();
+    }
+}
+
+/// Says why a lab is held, and how to reach everything in it.
+pub(in crate::lab) fn held(world: &World, why: &str) {
+    let dir = world.site.dir().display();
+    let mut text = format!(
+        "\n{}: {why}\nThe lab is kept running in {dir}\n",
+        world.name
     );
     let _ = writeln!(text, "  {:10} {}", "bitcoind", world.chain.command_line());
     for node in world.nodes() {
         let _ = writeln!(text, "  {:10} {}", node.name(), node.command_line());
     }
-    eprint!("{text}");
-    if std::io::stdin().is_terminal() {
-        eprintln!("Press Enter to end it.");
-        let _ = std::io::stdin().read_line(&mut String::new());
-    } else {
-        eprintln!(
-            "Press Ctrl-C, or send SIGTERM to {}, to end it.",
-            std::process::id()
-        );
-        crate::host::interrupt::wait();
-    }
+    tell(&text);
 }

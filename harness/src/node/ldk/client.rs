@@ -391,7 +391,7 @@ pub(super) fn payment_failure(error: &Value) -> Option<FailureReason> {
         "incorrect_or_unknown_payment_details" => FailureReason::UnknownPaymentDetails,
         "no_route" => FailureReason::NoRoute,
         "invoice_expired" => FailureReason::InvoiceExpired,
-        "already_paid" => FailureReason::AlreadyPaid,
+        "already_paid" | "under_way" => FailureReason::AlreadyPaid,
         "timed_out" => FailureReason::TimedOut,
         other => FailureReason::Other(other.to_owned()),
     })

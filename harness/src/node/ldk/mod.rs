@@ -44,7 +44,7 @@ impl Implementation for Ldk {
     }
 
     fn capabilities(&self, _program: &Program) -> Capabilities {
-        Capabilities::of(&[Capability::Keysend])
+        Capabilities::of(&[Capability::Keysend, Capability::MultiPart])
     }
 
     fn command(&self, launch: &Launch) -> Result<Command> {

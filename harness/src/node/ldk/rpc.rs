@@ -1,5 +1,6 @@
 //! JSON-RPC 2.0 over the daemon's Unix socket: one object a line.
 
+use crate::host::settings;
 use crate::node::Failure;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -18,7 +19,7 @@ pub(super) struct Rpc {
     next: AtomicU64,
 }
 
-/// How long a daemon may take for what it should answer at once.
+/// How long a daemon may take for what it should answer at once, at the most; `TIMEOUT` may say less.
 const ANSWER: Duration = Duration::from_secs(30);
 
 impl Rpc {
@@ -36,7 +37,7 @@ impl Rpc {
 
     /// One call that is answered at once.
     pub fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
-        self.call_within(method, params, ANSWER)
+        self.call_within(method, params, Duration::ZERO)
     }
 
     /// One call that the daemon may hold for so long before it answers.
@@ -54,6 +55,7 @@ impl Rpc {
         let mut request =
             json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
         request.push('\n');
+        let patience = settings().map_or(ANSWER, |settings| settings.timeout.min(ANSWER));
         let unreachable = |problem: String| failure(method, &params, problem, true);
         if let Err(error) = stream.get_mut().write_all(request.as_bytes()) {
             // An idle connection may belong to a daemon that was restarted since. Nothing was
@@ -69,12 +71,19 @@ impl Rpc {
         }
         stream
             .get_ref()
-            .set_read_timeout(Some(longest + ANSWER))
+            .set_read_timeout(Some(longest + patience))
             .map_err(|error| unreachable(error.to_string()))?;
         let mut line = String::new();
         match stream.read_line(&mut line) {
             Ok(0) => return Err(unreachable("the daemon closed the connection".into())),
             Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                let problem = format!(
+                    "it runs, but has not answered for {:.0?}",
+                    longest + patience
+                );
+                return Err(failure(method, &params, problem, false));
+            }
             Err(error) => return Err(unreachable(format!("no answer: {error}"))),
         }
         let answer: Value = serde_json::from_str(&line)
