@@ -148,6 +148,13 @@ impl Daemon {
             })
     }
 
+    /// Writes what it is made to do into its site's journal.
+    pub fn note(&self, event: &str) {
+        if let Some(site) = self.site.upgrade() {
+            site.journal().note(format!("bitcoind {event}"));
+        }
+    }
+
     /// Stops a process of ours in order, if it still runs; tells how that went.
     pub fn stop(&self, process: &Process) -> Result<(Exit, StoppedBy), Error> {
         let rpc = Arc::clone(&self.rpc);

@@ -158,6 +158,10 @@ impl Chain {
         let seconds = time.map_or(0, seconds);
         self.call::<()>("setmocktime", &[json!(seconds)])?;
         launch.mock = time;
+        self.note(&match time {
+            Some(_) => format!("has its clock set to {seconds} s"),
+            None => "has the real time again".to_owned(),
+        });
         Ok(())
     }
 
@@ -192,6 +196,7 @@ impl Chain {
     /// When the keeper is gone.
     pub fn kill(&self) -> Result<(), Error> {
         self.inner.asked_to_end.store(true, Ordering::Relaxed);
+        self.note("is killed");
         self.process().kill()?;
         Ok(())
     }
@@ -224,7 +229,12 @@ impl Chain {
         self.relaunch(Some(options))
     }
 
+    pub(super) fn note(&self, event: &str) {
+        self.inner.daemon.note(event);
+    }
+
     fn relaunch(&self, options: Option<ChainOptions>) -> Result<(), Error> {
+        self.note("is restarted");
         let mut current = self.launch();
         let mut next = current.clone();
         if let Some(options) = options {

@@ -108,6 +108,7 @@ impl Chain {
     /// # Errors
     /// When bitcoind does not know the block.
     pub fn invalidate(&self, block: &BlockHash) -> Result<(), Error> {
+        self.note(&format!("invalidates block {block}"));
         self.call::<()>("invalidateblock", &[json!(block)])?;
         self.settle()
     }

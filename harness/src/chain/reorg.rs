@@ -87,6 +87,7 @@ impl Chain {
     /// When there are no `depth` blocks, when the new branch would be no longer than the old, when
     /// a transaction is not valid in its new place, and when bitcoind cannot be asked.
     pub fn reorg(&self, depth: u32, options: ReorgOptions) -> Result<Reorg, Error> {
+        self.note(&format!("replaces its last {depth} blocks"));
         let refuse = |problem: String| Error::Reorg {
             depth,
             problem,

@@ -362,6 +362,11 @@ impl Process {
         }
     }
 
+    /// The marker of its site.
+    pub(crate) fn marker(&self) -> &str {
+        &self.inner.link.marker
+    }
+
     /// Waits for news of any process of its site.
     pub(crate) fn pause(&self, longest: Duration) {
         if self.inner.link.is_gone() {

@@ -204,7 +204,11 @@ impl Wait {
                 Err(error) => return Err(self.never(error.to_string())),
             },
         };
-        let mut entry = Entry::new(&self.label);
+        let site = self
+            .watched
+            .first()
+            .map(|process| process.marker().to_owned());
+        let mut entry = Entry::new(&self.label, site);
         loop {
             // Both are asked before the look, so that the look after them is the last one.
             let elapsed = began.elapsed();
@@ -261,13 +265,14 @@ impl Wait {
     }
 }
 
-/// The waits that are going on in this process, oldest first: what a report that comes in the
-/// middle of a test has to tell.
-pub fn current() -> Vec<String> {
+/// The waits that are going on for the site of this marker, oldest first, and those that watch no
+/// process and may be anybody's: what a report that comes in the middle of a test has to tell.
+pub fn current(marker: &str) -> Vec<String> {
     going_on()
         .values()
-        .map(|Going { label, since, last }| {
-            let elapsed = since.elapsed();
+        .filter(|going| going.site.as_deref().is_none_or(|site| site == marker))
+        .map(|going| {
+            let (label, last, elapsed) = (&going.label, &going.last, going.since.elapsed());
             format!("waiting for {label}, for {elapsed:.1?} now; last seen: {last}")
         })
         .collect()
@@ -275,6 +280,8 @@ pub fn current() -> Vec<String> {
 
 struct Going {
     label: String,
+    /// The marker of the site whose processes it watches.
+    site: Option<String>,
     since: Instant,
     last: String,
 }
@@ -289,11 +296,12 @@ fn going_on() -> MutexGuard<'static, BTreeMap<u64, Going>> {
 struct Entry(u64);
 
 impl Entry {
-    fn new(label: &str) -> Entry {
+    fn new(label: &str, site: Option<String>) -> Entry {
         let mut going_on = going_on();
         let number = going_on.last_key_value().map_or(0, |(&last, _)| last + 1);
         let going = Going {
             label: label.to_owned(),
+            site,
             since: Instant::now(),
             last: "nothing yet".to_owned(),
         };

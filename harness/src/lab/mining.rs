@@ -44,8 +44,6 @@ impl Lab {
     /// until every running node has followed.
     pub fn reorg(&self, depth: u32, options: ReorgOptions) -> Result<Reorg> {
         let reorg = self.chain().reorg(depth, options)?;
-        self.journal()
-            .note(format!("reorganised the last {depth} blocks"));
         self.sync()?;
         Ok(reorg)
     }

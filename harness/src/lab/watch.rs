@@ -106,7 +106,7 @@ impl World {
         if self.is_ending() {
             story.push_str("\nthe test had ended, and its lab was being ended");
         }
-        for wait in crate::host::wait::current() {
+        for wait in crate::host::wait::current(self.site.marker()) {
             story.push('\n');
             story.push_str(&wait);
         }

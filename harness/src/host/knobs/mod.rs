@@ -33,8 +33,6 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// `BOLTWRIGHT_REQUIRE`: implementations whose absence is a failure and not a skip.
     pub require: Vec<String>,
-    /// `TEST_BENCH`: benches run.
-    pub bench: bool,
 }
 
 impl Settings {
@@ -58,7 +56,6 @@ impl Settings {
             artifacts: get("BOLTWRIGHT_ARTIFACTS").map(PathBuf::from),
             seed: seed(&get)?,
             require: names(&get, "BOLTWRIGHT_REQUIRE")?,
-            bench: switch(&get, "TEST_BENCH")?,
         })
     }
 }
@@ -207,7 +204,7 @@ mod tests {
         let settings = Settings::read(|_| None).unwrap();
         assert_eq!(settings.timeout, Duration::from_secs(60));
         assert_eq!(settings.deadline, Duration::from_secs(100));
-        assert!(!settings.keep && !settings.bench && !settings.slow && settings.seed.is_none());
+        assert!(!settings.keep && !settings.slow && settings.seed.is_none());
     }
 
     #[test]
@@ -221,10 +218,10 @@ mod tests {
 
     #[test]
     fn a_switch_is_turned_off_by_zero_and_false() {
-        assert!(with("TEST_BENCH", "1").unwrap().bench);
-        assert!(with("TEST_BENCH", "TRUE").unwrap().bench);
-        assert!(!with("TEST_BENCH", "0").unwrap().bench);
-        assert!(!with("TEST_BENCH", "false").unwrap().bench);
+        assert!(with("BOLTWRIGHT_KEEP", "1").unwrap().keep);
+        assert!(with("BOLTWRIGHT_KEEP", "TRUE").unwrap().keep);
+        assert!(!with("BOLTWRIGHT_KEEP", "0").unwrap().keep);
+        assert!(!with("BOLTWRIGHT_KEEP", "false").unwrap().keep);
     }
 
     #[test]

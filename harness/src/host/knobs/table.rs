@@ -57,12 +57,6 @@ pub const KNOBS: &[Knob] = &[
         "multiply every deadline by three",
     ),
     knob(
-        "TEST_BENCH",
-        SWITCH,
-        "`0`",
-        "run the benches, which are listed as ignored otherwise",
-    ),
-    knob(
         "BOLTWRIGHT_DEADLINE",
         "seconds",
         "`100`",
