@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use crate::gossip;
 use crate::log::{Log, log_at};
@@ -123,7 +123,9 @@ async fn live(options: Options, log: Arc<Log>) -> Result<Stop, StartError> {
         }
     };
 
-    let background = on_own_thread("background", Background::new(Arc::clone(&node)).run())?;
+    let (nothing_changes, leave) = oneshot::channel();
+    let background = Background::new(Arc::clone(&node)).run(leave);
+    let background = on_own_thread("background", background)?;
     let chain = spawn_chain_thread(&node)?;
     let nodelay = node.options.nodelay;
     let accepting = tokio::spawn(peers::accept(
@@ -135,7 +137,6 @@ async fn live(options: Options, log: Arc<Log>) -> Result<Stop, StartError> {
     node.keeper.start();
     node.sweep_wanted.notify_one();
     let announcing = tokio::spawn(gossip::announce_node(Arc::clone(&node)));
-    let supplying = tokio::spawn(supply_scripts(Arc::clone(&node)));
     let serving = rpc::serve(rpc_listener, Arc::clone(&node));
     log_at!(
         node.log,
@@ -153,12 +154,12 @@ async fn live(options: Options, log: Arc<Log>) -> Result<Stop, StartError> {
         serving.finish().await;
         accepting.abort();
         announcing.abort();
-        supplying.abort();
         node.keeper.stop();
         node.sync.stop();
         node.broadcaster.stop();
         // Peers go first, so that the last commit has nothing after it.
         node.peers.disconnect_all_peers();
+        let _ = nothing_changes.send(());
         let _ = background.await;
         if let Err(error) = node.store.close() {
             log_at!(node.log, Warn, "the store is saved but not tidy: {error}");
@@ -238,8 +239,8 @@ fn listen_for_signals(stop: &watch::Sender<Option<Stop>>) -> std::io::Result<()>
 fn on_own_thread(
     name: &str,
     future: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<tokio::sync::oneshot::Receiver<()>> {
-    let (done, ended) = tokio::sync::oneshot::channel();
+) -> std::io::Result<oneshot::Receiver<()>> {
+    let (done, ended) = oneshot::channel();
     let runtime = Handle::current();
     std::thread::Builder::new()
         .name(name.to_owned())
@@ -256,18 +257,4 @@ fn spawn_chain_thread(node: &Arc<Node>) -> std::io::Result<std::thread::JoinHand
     std::thread::Builder::new()
         .name("chain".to_owned())
         .spawn(move || sync.run(&follower))
-}
-
-/// Keeps the supply of wallet scripts full: the body of a task.
-async fn supply_scripts(node: Arc<Node>) {
-    loop {
-        let filling = Arc::clone(&node);
-        let filled = tokio::task::spawn_blocking(move || filling.scripts.refill()).await;
-        if let Ok(Err(error)) = filled {
-            log_at!(node.log, Debug, "cannot fetch wallet addresses: {error}");
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            continue;
-        }
-        node.scripts.wanted.notified().await;
-    }
 }

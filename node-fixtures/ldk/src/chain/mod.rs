@@ -11,11 +11,11 @@ mod sync;
 mod transport;
 mod wallet;
 
-pub(crate) use broadcast::Broadcaster;
+pub(crate) use broadcast::{Broadcaster, StartBroadcastError};
 pub(crate) use client::{Bitcoind, ChainError};
 pub(crate) use fees::FixedFees;
 pub(crate) use sync::{ChainSync, Follower, follow};
-pub(crate) use wallet::{Wallet, WalletScripts};
+pub(crate) use wallet::Wallet;
 
 use std::time::{Duration, Instant};
 

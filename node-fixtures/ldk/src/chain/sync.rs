@@ -30,6 +30,8 @@ pub(crate) trait Follower {
     fn connected(&self, block: &Block, height: u32);
     /// Everything above this block is no longer part of the chain.
     fn disconnected(&self, fork_point: BestBlock);
+    /// bitcoind answers again after it was away, perhaps with an empty mempool.
+    fn returned(&self) {}
 }
 
 impl<T: Listen> Follower for T {
@@ -194,6 +196,7 @@ impl ChainSync {
                     if away {
                         log_at!(self.log, Info, "bitcoind is back");
                         away = false;
+                        follower.returned();
                     }
                 }
                 Err(error) => {

@@ -2,17 +2,16 @@
 //!
 //! Coins for a funding transaction are locked in the wallet when it is built, so that
 //! openings that run at the same time never spend the same coin; a failed opening unlocks
-//! them. Scripts that LDK needs under its locks come from a small supply that is fetched
-//! ahead ([`WalletScripts`]).
+//! them. The locks live in bitcoind, which outlives this process, so a start clears them.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bitcoin::address::NetworkUnchecked;
 use bitcoin::hashes::Hash as _;
 use bitcoin::{
-    Address, Amount, Network, OutPoint, Psbt, ScriptBuf, Transaction, Txid, WPubkeyHash, consensus,
+    Address, Amount, Network, OutPoint, Psbt, ScriptBuf, Transaction, Txid, WPubkeyHash,
+    WitnessProgram, consensus,
 };
 use bitcoincore_rpc::jsonrpc::base64;
 use lightning::events::bump_transaction::Utxo;
@@ -57,6 +56,9 @@ impl Wallet {
             log,
         };
         wallet.load()?;
+        // Locks of openings that a killed process had under way. The wallet is this node's
+        // alone, so nobody else's are among them.
+        wallet.call::<Value>("lockunspent", &[json!(true)])?;
         Ok(wallet)
     }
 
@@ -135,6 +137,17 @@ impl Wallet {
             .map_err(|error| ChainError::Nonsense {
                 method: "getnewaddress".to_owned(),
                 why: error.to_string(),
+            })
+    }
+
+    /// The witness program of a new address.
+    pub(crate) fn new_witness_program(&self) -> Result<WitnessProgram, ChainError> {
+        let address = self.new_address()?;
+        address
+            .witness_program()
+            .ok_or_else(|| ChainError::Nonsense {
+                method: "getnewaddress".to_owned(),
+                why: format!("{address} is not bech32"),
             })
     }
 
@@ -334,57 +347,5 @@ impl WalletSourceSync for Wallet {
         .map_err(|error| {
             log_at!(self.log, Warn, "cannot sign a bumping transaction: {error}");
         })
-    }
-}
-
-/// Scripts of the wallet, fetched ahead of need.
-///
-/// LDK asks for the script that a closed channel pays to while it holds locks, when no call
-/// to bitcoind should be made. Should the supply run out, the caller falls back to a key of
-/// LDK's own, whose coins are swept to the wallet.
-pub(crate) struct WalletScripts {
-    wallet: Arc<Wallet>,
-    supply: Mutex<VecDeque<ScriptBuf>>,
-    pub wanted: tokio::sync::Notify,
-}
-
-const SUPPLY: usize = 4;
-
-impl WalletScripts {
-    pub(crate) fn new(wallet: Arc<Wallet>) -> Self {
-        WalletScripts {
-            wallet,
-            supply: Mutex::default(),
-            wanted: tokio::sync::Notify::new(),
-        }
-    }
-
-    pub(crate) fn take(&self) -> Option<ScriptBuf> {
-        let script = self
-            .supply
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop_front();
-        self.wanted.notify_one();
-        script
-    }
-
-    /// Fetches what is missing.
-    pub(crate) fn refill(&self) -> Result<(), ChainError> {
-        loop {
-            let have = self
-                .supply
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .len();
-            if have >= SUPPLY {
-                return Ok(());
-            }
-            let script = self.wallet.new_address()?.script_pubkey();
-            self.supply
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push_back(script);
-        }
     }
 }

@@ -36,27 +36,27 @@ pub(crate) async fn open(node: &Arc<Node>, request: OpenRequest) -> Result<Opene
         None,
         Some(config::channel(&node.options, request.announced)),
     );
-    let temporary = match created {
-        Ok(temporary) => temporary,
-        Err(error) => {
-            node.openings.failed(id, ChannelError::TimedOut);
-            return Err(ChannelError::Refused(api_words(&error)));
-        }
-    };
+    if let Err(error) = created {
+        node.openings.failed(id, ChannelError::TimedOut);
+        return Err(ChannelError::Refused(api_words(&error)));
+    }
     node.peers.process_events();
     let (opened, funding) = match tokio::time::timeout(OPEN_TIMEOUT, outcome).await {
         Ok(Ok(outcome)) => outcome?,
         Ok(Err(_)) => return Err(ChannelError::Refused("the node is stopping".to_owned())),
         Err(_) => {
-            give_up(node, temporary, request.peer, "the opening took too long");
+            give_up(node, id, request.peer, "the opening took too long");
             return Err(ChannelError::TimedOut);
         }
     };
     // LDK has queued it for broadcast; sending it here tells what bitcoind thinks of it.
     if let Some(funding) = funding {
+        let txid = funding.compute_txid();
         let broadcaster = Arc::clone(&node.broadcaster);
         let sent = tokio::task::spawn_blocking(move || broadcaster.send_now(&funding)).await;
-        node.openings.coins_are_back();
+        if node.openings.release(txid) {
+            node.openings.coins_are_back();
+        }
         if let Ok(Err(error)) = sent {
             return Err(ChannelError::Refused(format!(
                 "the channel exists, but its funding transaction was not accepted: {error}"
@@ -89,7 +89,7 @@ pub(crate) fn fund(
                 let words = format!("cannot fund the channel: {error}");
                 log_at!(node.log, Warn, "{words}");
                 node.openings.failed(id, ChannelError::Refused(words));
-                give_up(node, temporary, peer, "cannot fund the channel");
+                give_up(node, id, peer, "cannot fund the channel");
                 return;
             }
         }
@@ -100,18 +100,30 @@ pub(crate) fn fund(
         .funding_transaction_generated(temporary, peer, funding.clone());
     if let Err(error) = given {
         // LDK has dropped the channel, for example because the peer left meanwhile.
-        node.wallet.unlock(&funding);
-        node.openings.coins_are_back();
+        if node.openings.release(funding.compute_txid()) {
+            node.wallet.unlock(&funding);
+            node.openings.coins_are_back();
+        }
         node.openings
             .failed(id, ChannelError::Refused(api_words(&error)));
     }
     node.peers.process_events();
 }
 
-fn give_up(node: &Node, channel: ChannelId, peer: PublicKey, why: &str) {
-    // An error means that LDK has let go of it already, which is what is wanted.
-    let _ = node
-        .manager
-        .force_close_broadcasting_latest_txn(&channel, &peer, why.to_owned());
+/// Ends an opening. Its channel is looked for by our own id: LDK's changes when the channel is
+/// funded.
+fn give_up(node: &Node, id: u128, peer: PublicKey, why: &str) {
+    let channels = node.manager.list_channels_with_counterparty(&peer);
+    if let Some(channel) = channels
+        .iter()
+        .find(|channel| channel.user_channel_id == id)
+    {
+        // An error means that LDK has let go of it already, which is what is wanted.
+        let _ = node.manager.force_close_broadcasting_latest_txn(
+            &channel.channel_id,
+            &peer,
+            why.to_owned(),
+        );
+    }
     node.peers.process_events();
 }

@@ -126,7 +126,7 @@ fn channel(node: &Arc<Node>, event: Event) {
             log_at!(node.log, Info, "channel {channel_id} is closed: {words}");
             let refused = ChannelError::Refused(words.clone());
             if let Some(funding) = node.openings.failed(user_channel_id, refused) {
-                unlock(node, funding, true);
+                unlock(node, funding);
             }
             node.outbox.event(
                 "channel_closed",
@@ -140,7 +140,7 @@ fn channel(node: &Arc<Node>, event: Event) {
         Event::DiscardFunding {
             funding_info: FundingInfo::Tx { transaction },
             ..
-        } => unlock(node, transaction, false),
+        } => unlock(node, transaction),
         Event::OpenChannelRequest {
             temporary_channel_id,
             counterparty_node_id,
@@ -170,16 +170,16 @@ fn accept(
     }
 }
 
-/// Frees the coins of a funding transaction; `held` if its opening still counts as holding
-/// them.
-fn unlock(node: &Arc<Node>, transaction: bitcoin::Transaction, held: bool) {
-    let node = Arc::clone(node);
-    tokio::task::spawn_blocking(move || {
-        node.wallet.unlock(&transaction);
-        if held {
+/// Frees the coins of a funding transaction, the first time that it is asked to: they may be
+/// another opening's by the second.
+fn unlock(node: &Arc<Node>, transaction: bitcoin::Transaction) {
+    if node.openings.release(transaction.compute_txid()) {
+        let node = Arc::clone(node);
+        tokio::task::spawn_blocking(move || {
+            node.wallet.unlock(&transaction);
             node.openings.coins_are_back();
-        }
-    });
+        });
+    }
 }
 
 /// Outputs of closed channels that are ours to spend go to the sweeper, except those that

@@ -22,7 +22,7 @@ use super::keys::{self, Keys, SeedError};
 use super::restore::{Parts, Reader, synchronise};
 use super::types::{Bumper, ChainMonitor, MessageRouter, PeerManager};
 use crate::chain::{
-    Bitcoind, Broadcaster, ChainError, ChainSync, FixedFees, Wallet, WalletScripts,
+    Bitcoind, Broadcaster, ChainError, ChainSync, FixedFees, StartBroadcastError, Wallet,
     wait_for_bitcoind,
 };
 use crate::channels::Openings;
@@ -57,6 +57,15 @@ pub(crate) enum StartError {
     Rpc { path: PathBuf, why: String },
     #[error("cannot start: {0}")]
     System(#[from] io::Error),
+}
+
+impl From<StartBroadcastError> for StartError {
+    fn from(error: StartBroadcastError) -> Self {
+        match error {
+            StartBroadcastError::Store(error) => error.into(),
+            StartBroadcastError::Thread(error) => error.into(),
+        }
+    }
 }
 
 fn in_use(error: &io::Error) -> String {
@@ -116,10 +125,11 @@ pub(crate) fn assemble(
         &options,
         Arc::clone(&log),
     )?);
-    let scripts = Arc::new(WalletScripts::new(Arc::clone(&wallet)));
+    let home = wallet.new_witness_program()?;
     let fees = Arc::new(FixedFees::new(options.feerate_sat_per_kw));
-    let broadcaster = Broadcaster::start(Arc::clone(&bitcoind), Arc::clone(&log))?;
-    let keys = Arc::new(Keys::new(Arc::clone(&key_manager), Arc::clone(&scripts)));
+    let broadcaster =
+        Broadcaster::start(Arc::clone(&bitcoind), Arc::clone(&store), Arc::clone(&log))?;
+    let keys = Arc::new(Keys::new(Arc::clone(&key_manager), home));
     let channel_store = Arc::new(ChannelStore::new(Arc::clone(&store)));
     let chain_monitor = Arc::new(ChainMonitor::new(
         None,
@@ -218,7 +228,6 @@ pub(crate) fn assemble(
         store,
         channel_store,
         wallet,
-        scripts,
         fees,
         broadcaster,
         sync,

@@ -14,7 +14,7 @@ use lightning::util::persist::{
     CHANNEL_MANAGER_PERSISTENCE_KEY, NETWORK_GRAPH_PERSISTENCE_KEY, SCORER_PERSISTENCE_KEY,
 };
 use lightning::util::ser::Writeable as _;
-use tokio::sync::watch;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::{Node, Stop};
@@ -38,6 +38,8 @@ pub(crate) struct Background {
     node: Arc<Node>,
     /// What the graph looked like when it was last written.
     graph_written: u64,
+    /// A commit failed: what it carried is lost, so there must be no other.
+    failed: bool,
 }
 
 impl Background {
@@ -46,13 +48,14 @@ impl Background {
         Background {
             node,
             graph_written,
+            failed: false,
         }
     }
 
-    /// Runs until the node is asked to stop, and leaves everything committed.
-    pub(crate) async fn run(mut self) {
+    /// Runs until `leave` says (or is dropped) that nothing can change any more, and leaves
+    /// everything committed.
+    pub(crate) async fn run(mut self, mut leave: oneshot::Receiver<()>) {
         let node = Arc::clone(&self.node);
-        let mut stop = node.stop.subscribe();
         let mut tips = node.sync.watch();
         let mut manager_tick = ticks(MANAGER_TICK);
         let mut peers_tick = ticks(PEERS_TICK);
@@ -61,12 +64,18 @@ impl Background {
         let mut rebroadcast_tick = ticks(REBROADCAST_TICK);
         loop {
             self.step();
+            if self.failed {
+                return;
+            }
             tokio::select! {
                 () = node.manager.get_event_or_persistence_needed_future() => {}
                 () = node.chain_monitor.get_update_future() => {}
                 () = node.store.wake.notified() => {}
-                () = node.sweep_wanted.notified() => sweep(&node).await,
-                _ = tips.changed() => after_block(&node).await,
+                () = node.sweep_wanted.notified() => sweep(&node),
+                _ = tips.changed() => {
+                    node.broadcaster.send_again();
+                    sweep(&node);
+                }
                 _ = manager_tick.tick() => {
                     node.manager.timer_tick_occurred();
                     node.chain_monitor.archive_fully_resolved_channel_monitors();
@@ -75,7 +84,7 @@ impl Background {
                 _ = graph_tick.tick() => self.stage_graph(),
                 _ = scorer_tick.tick() => stage_scorer(&node),
                 _ = rebroadcast_tick.tick() => node.chain_monitor.rebroadcast_pending_claims(),
-                () = asked(&mut stop) => break,
+                _ = &mut leave => break,
             }
         }
         self.stage_graph();
@@ -86,7 +95,10 @@ impl Background {
     }
 
     /// Does everything that is due.
-    fn step(&self) {
+    fn step(&mut self) {
+        if self.failed {
+            return;
+        }
         let node = &self.node;
         let handler = |event| events::handle(node, event);
         node.manager.process_pending_events(&handler);
@@ -101,6 +113,7 @@ impl Background {
             Err(error) => {
                 log_at!(node.log, Error, "state cannot be saved, stopping: {error}");
                 node.request_stop(Stop::Fatal(error.to_string()));
+                self.failed = true;
             }
         }
     }
@@ -151,12 +164,6 @@ impl Background {
     }
 }
 
-/// Returns when the node is asked to stop.
-async fn asked(stop: &mut watch::Receiver<Option<Stop>>) {
-    // An error means that the node is gone, which is the same.
-    let _ = stop.wait_for(Option::is_some).await;
-}
-
 fn ticks(every: Duration) -> tokio::time::Interval {
     let mut interval = interval_at(Instant::now() + every, every);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -196,27 +203,10 @@ fn fingerprint(node: &Node) -> u64 {
     })
 }
 
-async fn after_block(node: &Arc<Node>) {
-    node.broadcaster.send_again();
-    sweep(node).await;
-}
-
-/// Spends what closed channels have left us, to the wallet.
-async fn sweep(node: &Arc<Node>) {
-    if node.sweeper.tracked_spendable_outputs().is_empty() {
-        return;
-    }
-    let node = Arc::clone(node);
-    // The sweep pays to a script of the wallet, which may have to be fetched first.
-    let swept = tokio::task::spawn_blocking(move || {
-        if let Err(error) = node.scripts.refill() {
-            log_at!(
-                node.log,
-                Warn,
-                "no address to sweep to, trying again: {error}"
-            );
-        }
+/// Spends what closed channels have left us, to the wallet. Waits for nobody: the script is
+/// known, the transaction is queued and the state is staged.
+fn sweep(node: &Node) {
+    if !node.sweeper.tracked_spendable_outputs().is_empty() {
         let _ = node.sweeper.regenerate_and_broadcast_spend_if_necessary();
-    });
-    let _ = swept.await;
+    }
 }

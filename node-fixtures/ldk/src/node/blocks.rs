@@ -33,6 +33,10 @@ impl Follower for ChainFollower {
         );
     }
 
+    fn returned(&self) {
+        self.0.broadcaster.send_again();
+    }
+
     fn disconnected(&self, fork_point: BestBlock) {
         let node = &self.0;
         log_at!(

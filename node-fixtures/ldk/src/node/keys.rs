@@ -8,14 +8,12 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bitcoin::ScriptBuf;
 use bitcoin::hex::{DisplayHex as _, FromHex as _};
+use bitcoin::{ScriptBuf, WitnessProgram};
 use lightning::ln::script::ShutdownScript;
 use lightning::sign::{
     ChangeDestinationSourceSync, EntropySource as _, InMemorySigner, KeysManager, SignerProvider,
 };
-
-use crate::chain::WalletScripts;
 
 /// A seed that cannot be read, made or used.
 #[derive(Debug, thiserror::Error)]
@@ -84,15 +82,22 @@ fn save(path: &Path, seed: &[u8; 32]) -> std::io::Result<()> {
     std::fs::rename(&draft, path)
 }
 
-/// Signers for channels, and the scripts that channels pay to.
+/// Signers for channels, and the script that channels pay to.
+///
+/// LDK asks for that script while it holds locks, when no call to bitcoind should be made, so
+/// one address of the wallet is fetched at the start and serves all channels of this run.
 pub(crate) struct Keys {
     pub manager: Arc<KeysManager>,
-    scripts: Arc<WalletScripts>,
+    home: WitnessProgram,
 }
 
 impl Keys {
-    pub(crate) fn new(manager: Arc<KeysManager>, scripts: Arc<WalletScripts>) -> Self {
-        Keys { manager, scripts }
+    pub(crate) fn new(manager: Arc<KeysManager>, home: WitnessProgram) -> Self {
+        Keys { manager, home }
+    }
+
+    fn home_script(&self) -> ScriptBuf {
+        ScriptBuf::new_witness_program(&self.home)
     }
 
     /// Whether a script is one that only LDK's own key can spend, so that it needs a sweep.
@@ -122,32 +127,18 @@ impl SignerProvider for Keys {
         self.manager.derive_channel_signer(channel_keys_id)
     }
 
-    fn get_destination_script(&self, channel_keys_id: [u8; 32]) -> Result<ScriptBuf, ()> {
-        match self.scripts.take() {
-            Some(script) => Ok(script),
-            None => self.manager.get_destination_script(channel_keys_id),
-        }
+    fn get_destination_script(&self, _channel_keys_id: [u8; 32]) -> Result<ScriptBuf, ()> {
+        Ok(self.home_script())
     }
 
     fn get_shutdown_scriptpubkey(&self) -> Result<ShutdownScript, ()> {
-        let wallet = self.scripts.take().and_then(|script| {
-            let program = script.witness_version().zip(script.as_bytes().get(2..));
-            program.and_then(|(version, program)| {
-                let program = bitcoin::WitnessProgram::new(version, program).ok()?;
-                ShutdownScript::new_witness_program(&program).ok()
-            })
-        });
-        match wallet {
-            Some(script) => Ok(script),
-            None => self.manager.get_shutdown_scriptpubkey(),
-        }
+        ShutdownScript::new_witness_program(&self.home).map_err(drop)
     }
 }
 
 impl ChangeDestinationSourceSync for Keys {
     fn get_change_destination_script(&self) -> Result<ScriptBuf, ()> {
-        // Nothing else leads to the wallet, so the sweeper tries again later.
-        self.scripts.take().ok_or(())
+        Ok(self.home_script())
     }
 }
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use bitcoin::secp256k1::PublicKey;
 use tokio::sync::{Notify, watch};
 
-use crate::chain::{Broadcaster, ChainSync, FixedFees, Wallet, WalletScripts};
+use crate::chain::{Broadcaster, ChainSync, FixedFees, Wallet};
 use crate::channels::Openings;
 use crate::events::{Feed, Outbox};
 use crate::log::Log;
@@ -55,7 +55,6 @@ pub(crate) struct Node {
     pub channel_store: Arc<ChannelStore>,
 
     pub wallet: Arc<Wallet>,
-    pub scripts: Arc<WalletScripts>,
     pub fees: Arc<FixedFees>,
     pub broadcaster: Arc<Broadcaster>,
     pub sync: Arc<ChainSync>,

@@ -17,7 +17,7 @@ use super::config;
 use super::keys::Keys;
 use super::types::{ChainMonitor, ChannelManager, Graph, MessageRouter, Sweeper};
 use crate::chain::{Bitcoind, Broadcaster, ChainError, FixedFees, follow};
-use crate::log::Log;
+use crate::log::{Log, log_at};
 use crate::options::Options;
 use crate::payments::Routes;
 use crate::store::{ChannelStore, Key, Store, StoreError, StoredMonitor};
@@ -98,6 +98,18 @@ impl Reader<'_> {
             channels.read_all(&parts.keys.manager, parts.keys)?
         {
             for update in updates {
+                let next = monitor.get_latest_update_id().saturating_add(1);
+                if update.update_id != next {
+                    // LDK would panic. The manager has what is missing, or refuses.
+                    log_at!(
+                        self.log,
+                        Error,
+                        "update {next} of channel {} is missing, {} is not applied",
+                        monitor.channel_id(),
+                        update.update_id
+                    );
+                    break;
+                }
                 monitor
                     .update_monitor(&update, parts.broadcaster, parts.fees, self.log)
                     .map_err(|()| {

@@ -17,6 +17,7 @@ mod sqlite;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use lightning::util::persist::KVStoreSync;
@@ -31,6 +32,7 @@ use sqlite::SqliteStore;
 pub(crate) mod namespace {
     pub(crate) const PAYMENTS: &str = "payments";
     pub(crate) const PEERS: &str = "peers";
+    pub(crate) const BROADCASTS: &str = "broadcasts";
 }
 
 /// A store that cannot be opened, read or written.
@@ -43,6 +45,8 @@ pub(crate) enum StoreError {
         path: PathBuf,
         source: rusqlite::Error,
     },
+    #[error("the store {} takes nothing more: an earlier commit failed", .0.display())]
+    Broken(PathBuf),
 }
 
 /// Names one record.
@@ -83,6 +87,8 @@ pub(crate) struct Store {
     path: PathBuf,
     backend: Box<dyn Backend>,
     staged: Mutex<Vec<Change>>,
+    /// A commit failed, and what it carried is lost: a later one would leave a gap.
+    broken: AtomicBool,
     /// Told when something is staged, so that the background loop commits it.
     pub wake: Notify,
 }
@@ -100,6 +106,7 @@ impl Store {
             path,
             backend,
             staged: Mutex::default(),
+            broken: AtomicBool::new(false),
             wake: Notify::new(),
         })
     }
@@ -138,12 +145,18 @@ impl Store {
         std::mem::take(&mut *self.staged.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes changes durable: all of them, in order, or none.
+    /// Makes changes durable: all of them, in order, or none. After a commit that failed
+    /// there is no other: the next start finds the state from before it, whole.
     pub(crate) fn commit(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+        if self.broken.load(Ordering::Acquire) {
+            return Err(StoreError::Broken(self.path.clone()));
+        }
         if changes.is_empty() {
             return Ok(());
         }
-        self.backend.apply(changes)
+        self.backend.apply(changes).inspect_err(|_| {
+            self.broken.store(true, Ordering::Release);
+        })
     }
 
     /// Tidies up after the last commit.
@@ -259,6 +272,29 @@ mod tests {
         assert_eq!(store.read(&key("a")).expect("reads"), Some(b"one".to_vec()));
         let store = Store::open(StoreKind::Memory, dir.path()).expect("opens again");
         assert_eq!(store.read(&key("a")).expect("reads"), None);
+    }
+
+    #[test]
+    fn nothing_is_committed_after_a_commit_that_failed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = Store::open(StoreKind::Sqlite, dir.path()).expect("opens");
+        let other = rusqlite::Connection::open(dir.path().join("node.sqlite")).expect("opens");
+        other
+            .execute_batch("ALTER TABLE records RENAME TO hidden")
+            .expect("renames");
+        store.stage(key("a"), Some(b"lost".to_vec()));
+        assert!(store.commit(store.take_staged()).is_err());
+        other
+            .execute_batch("ALTER TABLE hidden RENAME TO records")
+            .expect("renames back");
+        store.stage(key("b"), Some(b"late".to_vec()));
+        assert!(matches!(
+            store.commit(store.take_staged()),
+            Err(StoreError::Broken(_))
+        ));
+        drop(store);
+        let store = Store::open(StoreKind::Sqlite, dir.path()).expect("opens again");
+        assert!(Store::list(&store, "things", "").expect("lists").is_empty());
     }
 
     #[test]
