@@ -6,7 +6,7 @@
 //! has been restarted with a new one.
 
 use std::fmt;
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -138,8 +138,8 @@ impl HttpTransport {
     }
 
     /// Sends one request. A kept connection may have been closed by bitcoind in the
-    /// meantime: if nothing of an answer has come, the request goes out once more on a new
-    /// connection.
+    /// meantime: if it is closed before a byte of an answer, the request goes out once more on
+    /// a new connection. A request that bitcoind may be at work on is never sent twice.
     fn exchange(&self, header: &str, body: &[u8]) -> Result<Answer, TransportError> {
         let mut request = format!(
             "POST {} HTTP/1.1\r\nHost: {}\r\nAuthorization: Basic {header}\r\n\
@@ -156,9 +156,13 @@ impl HttpTransport {
             .unwrap_or_else(PoisonError::into_inner)
             .pop();
         if let Some(mut stream) = kept {
-            if let Ok(Some(answer)) = converse(&mut stream, &request) {
-                self.keep(stream, &answer);
-                return Ok(answer);
+            match converse(&mut stream, &request) {
+                Ok(answer) => {
+                    self.keep(stream, &answer);
+                    return Ok(answer);
+                }
+                Err(Interrupted::Midway(source)) => return Err(self.broken(source)),
+                Err(Interrupted::Closed(_)) => {}
             }
             // One closed connection means that the others are closed as well.
             self.idle
@@ -168,18 +172,20 @@ impl HttpTransport {
         }
         let mut stream = self.connect()?;
         match converse(&mut stream, &request) {
-            Ok(Some(answer)) => {
+            Ok(answer) => {
                 self.keep(stream, &answer);
                 Ok(answer)
             }
-            Ok(None) => Err(TransportError::Broken {
-                address: self.address,
-                source: io::ErrorKind::UnexpectedEof.into(),
-            }),
-            Err(source) => Err(TransportError::Broken {
-                address: self.address,
-                source,
-            }),
+            Err(Interrupted::Closed(source) | Interrupted::Midway(source)) => {
+                Err(self.broken(source))
+            }
+        }
+    }
+
+    fn broken(&self, source: io::Error) -> TransportError {
+        TransportError::Broken {
+            address: self.address,
+            source,
         }
     }
 
@@ -205,13 +211,35 @@ impl HttpTransport {
     }
 }
 
-/// Writes a request and reads its answer; `None` if the other side closed without a word.
-fn converse(stream: &mut BufReader<TcpStream>, request: &[u8]) -> io::Result<Option<Answer>> {
-    stream.get_mut().write_all(request)?;
-    let mut line = String::new();
-    if stream.read_line(&mut line)? == 0 {
-        return Ok(None);
+/// Why a request has no answer.
+enum Interrupted {
+    /// The other side closed without a word: it was gone before the request came.
+    Closed(io::Error),
+    /// The answer was late or broke off: the other side may have done what was asked.
+    Midway(io::Error),
+}
+
+/// Writes a request and reads its answer.
+fn converse(stream: &mut BufReader<TcpStream>, request: &[u8]) -> Result<Answer, Interrupted> {
+    let first_byte = stream
+        .get_mut()
+        .write_all(request)
+        .and_then(|()| Ok(stream.fill_buf()?.is_empty()));
+    match first_byte {
+        Ok(false) => answer(stream).map_err(Interrupted::Midway),
+        Ok(true) => Err(Interrupted::Closed(io::ErrorKind::UnexpectedEof.into())),
+        // How a read or write that has timed out ends depends on the system.
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Err(Interrupted::Midway(error))
+        }
+        Err(error) => Err(Interrupted::Closed(error)),
     }
+}
+
+/// Reads an answer.
+fn answer(stream: &mut BufReader<TcpStream>) -> io::Result<Answer> {
+    let mut line = String::new();
+    stream.read_line(&mut line)?;
     let status = line
         .split(' ')
         .nth(1)
@@ -238,7 +266,7 @@ fn converse(stream: &mut BufReader<TcpStream>, request: &[u8]) -> io::Result<Opt
         .ok_or_else(|| malformed("no usable Content-Length"))?;
     let mut body = vec![0; length];
     stream.read_exact(&mut body)?;
-    Ok(Some(Answer { status, body, keep }))
+    Ok(Answer { status, body, keep })
 }
 
 fn malformed(what: &str) -> io::Error {
@@ -339,6 +367,34 @@ mod tests {
             assert_eq!(transport.post(b"{}").expect("is answered"), b"{}");
         }
         assert_eq!(serving.join().expect("serves"), ["alice:secret"; 3]);
+    }
+
+    #[test]
+    fn a_request_whose_answer_breaks_off_is_not_sent_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
+        let address = listener.local_addr().expect("has an address");
+        let serving = std::thread::spawn(move || {
+            let (stream, _) = listener.accept().expect("accepts");
+            let mut stream = BufReader::new(stream);
+            for answer in [
+                "HTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\n{}",
+                "HTTP/1.1 2",
+            ] {
+                read_request(&mut stream);
+                let stream = stream.get_mut();
+                stream.write_all(answer.as_bytes()).expect("answers");
+            }
+            drop(stream);
+            listener.set_nonblocking(true).expect("is a listener");
+            listener
+        });
+        let transport = with_password(address);
+        transport.post(b"{}").expect("is answered");
+        let error = transport.post(b"{}").expect_err("breaks off");
+        assert!(matches!(error, TransportError::Broken { .. }));
+        let listener = serving.join().expect("serves");
+        let again = listener.accept().expect_err("nobody comes again");
+        assert_eq!(again.kind(), ErrorKind::WouldBlock);
     }
 
     #[test]

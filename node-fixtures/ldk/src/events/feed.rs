@@ -56,11 +56,16 @@ impl Feed {
     }
 
     /// The events after `after`: at once if there are any, else when the first one comes or
-    /// the time is over.
+    /// the time is over. A number that is still to come is another run's: that caller has missed
+    /// something, and hears of the next event.
     pub(crate) async fn wait(&self, after: u64, timeout: Duration) -> Page {
         let mut news = self.last.subscribe();
-        let _ = tokio::time::timeout(timeout, news.wait_for(|last| *last > after)).await;
-        self.page(after)
+        let last = *news.borrow();
+        let from = after.min(last);
+        let _ = tokio::time::timeout(timeout, news.wait_for(|last| *last > from)).await;
+        let mut page = self.page(from);
+        page.overflowed |= after > last;
+        page
     }
 
     fn page(&self, after: u64) -> Page {
@@ -74,7 +79,7 @@ impl Feed {
         Page {
             events,
             last: entries.back().map_or(0, |entry| entry.sequence),
-            overflowed: first > after + 1,
+            overflowed: first > after.saturating_add(1),
         }
     }
 }
@@ -109,6 +114,24 @@ mod tests {
         assert_eq!(page.events.len(), KEPT);
         assert!(page.overflowed);
         assert!(!feed.wait(1, Duration::ZERO).await.overflowed);
+    }
+
+    #[tokio::test]
+    async fn a_number_that_is_still_to_come_has_missed_something() {
+        let feed = Feed::new();
+        feed.publish("block", json!({ "height": 1 }));
+        let page = feed.wait(u64::MAX, Duration::ZERO).await;
+        assert_eq!(
+            (page.events.len(), page.last, page.overflowed),
+            (0, 1, true)
+        );
+        let (page, ()) = tokio::join!(feed.wait(7, Duration::from_secs(10)), async {
+            feed.publish("block", json!({ "height": 2 }));
+        });
+        assert_eq!(
+            (page.events.len(), page.last, page.overflowed),
+            (1, 2, true)
+        );
     }
 
     #[tokio::test]

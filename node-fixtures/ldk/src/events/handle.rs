@@ -4,20 +4,25 @@
 //! with the manager that has handed the event out; after a crash in between, LDK hands it
 //! out again, so every arm may run twice for the same event.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use bitcoin::Amount;
 use bitcoin::hex::DisplayHex as _;
-use lightning::events::{Event, FundingInfo, PaymentPurpose, ReplayEvent};
-use lightning::ln::channelmanager::PaymentId;
+use lightning::events::{Event, FundingInfo, PathFailure, PaymentPurpose, ReplayEvent};
+use lightning::ln::channelmanager::{PaymentId, RecentPaymentDetails};
+use lightning::routing::router::Path;
+use lightning::routing::scoring::ScoreUpdate as _;
 use lightning::sign::SpendableOutputDescriptor;
-use lightning::types::payment::PaymentPreimage;
+use lightning::types::payment::{PaymentHash, PaymentPreimage};
 use serde_json::json;
 
 use crate::channels::{self, ChannelError, Opened, closure_words};
 use crate::log::log_at;
 use crate::node::Node;
-use crate::payments::{Direction, Payment, Status, failure};
+use crate::payments::{Direction, Payment, Scores, Status, failure};
 use crate::time;
 
 /// Handles one event.
@@ -269,17 +274,34 @@ fn payment(node: &Arc<Node>, event: Event) {
             payment_hash,
             reason,
         } => {
-            let hash = payment_hash.unwrap_or(lightning::types::payment::PaymentHash(payment_id.0));
+            let hash = payment_hash.unwrap_or(PaymentHash(payment_id.0));
             failed(node, payment_id, hash, failure::reason_words(reason));
         }
         Event::PaymentPathFailed {
             payment_id: Some(payment_id),
             payment_hash,
+            payment_failed_permanently,
             failure,
             path,
             short_channel_id,
             ..
         } => {
+            if let PathFailure::OnPath {
+                network_update: Some(update),
+            } = &failure
+            {
+                node.graph.handle_network_update(update);
+            }
+            match short_channel_id {
+                Some(scid) => learn(node, |scorer, now| {
+                    scorer.payment_path_failed(&path, scid, now);
+                }),
+                // The payee itself refused, so every channel on the way carried the HTLC.
+                None if payment_failed_permanently => {
+                    learn(node, |scorer, now| scorer.probe_successful(&path, now));
+                }
+                None => {}
+            }
             node.routes.failed(&payment_id, &path);
             let heard = node.log.hop_failures.take(&payment_hash);
             let words = failure::path_words(heard, &failure, short_channel_id);
@@ -319,16 +341,30 @@ fn payment(node: &Arc<Node>, event: Event) {
                 failure::forward_words(prev_channel_id, &failure_type, failure_reason.as_ref());
             log_at!(node.log, Info, "{words}");
         }
-        // A path's success says nothing that `PaymentSent` has not said; the rest belongs
-        // to features that this node does not offer.
+        Event::PaymentPathSuccessful { path, .. } => carried(node, &path),
+        // The rest belongs to features that this node does not offer.
         _ => {}
     }
+}
+
+/// A path has carried a payment: `PaymentSent` has told everything but that.
+fn carried(node: &Node, path: &Path) {
+    learn(node, |scorer, now| {
+        scorer.payment_path_successful(path, now)
+    });
+}
+
+/// Teaches the scorer, for the next search for a route.
+fn learn(node: &Node, lesson: impl FnOnce(&mut Scores, Duration)) {
+    let mut scorer = node.scorer.write().unwrap_or_else(PoisonError::into_inner);
+    lesson(&mut scorer, time::since_epoch());
+    node.scorer_changed.store(true, Ordering::Release);
 }
 
 fn sent(
     node: &Node,
     id: PaymentId,
-    hash: lightning::types::payment::PaymentHash,
+    hash: PaymentHash,
     preimage: PaymentPreimage,
     fee_msat: Option<u64>,
 ) {
@@ -360,7 +396,7 @@ fn sent(
     node.outbox.payment_ended(id);
 }
 
-fn failed(node: &Node, id: PaymentId, hash: lightning::types::payment::PaymentHash, reason: &str) {
+fn failed(node: &Node, id: PaymentId, hash: PaymentHash, reason: &str) {
     let search = node.routes.take(&id);
     let mut words = None;
     node.ledger.update(Direction::Outgoing, hash, |payment| {
@@ -380,6 +416,38 @@ fn failed(node: &Node, id: PaymentId, hash: lightning::types::payment::PaymentHa
         json!({ "payment_hash": hash.0.to_lower_hex_string(), "reason": words }),
     );
     node.outbox.payment_ended(id);
+}
+
+/// Ends the records of payments that LDK knows nothing of: a process that was killed had begun
+/// them, and no HTLC had left. Called once at the start, when LDK has handed out the events
+/// that it had kept; `suspects` were pending then.
+pub(crate) fn end_lost_payments(node: &Node, suspects: Vec<PaymentHash>) {
+    let known: HashSet<PaymentId> = node
+        .manager
+        .list_recent_payments()
+        .into_iter()
+        .map(|payment| match payment {
+            RecentPaymentDetails::AwaitingInvoice { payment_id }
+            | RecentPaymentDetails::Pending { payment_id, .. }
+            | RecentPaymentDetails::Fulfilled { payment_id, .. }
+            | RecentPaymentDetails::Abandoned { payment_id, .. } => payment_id,
+        })
+        .collect();
+    for hash in suspects {
+        let id = PaymentId(hash.0);
+        let is_pending = node
+            .ledger
+            .get(Direction::Outgoing, hash)
+            .is_some_and(|payment| payment.status == Status::Pending);
+        if is_pending && !known.contains(&id) {
+            log_at!(
+                node.log,
+                Warn,
+                "payment {hash} was begun by an earlier run and never sent"
+            );
+            failed(node, id, hash, "the node ended before the payment was sent");
+        }
+    }
 }
 
 /// The name of an event, for the log.

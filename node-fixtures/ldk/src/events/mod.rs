@@ -8,5 +8,5 @@ mod handle;
 mod outbox;
 
 pub(crate) use feed::Feed;
-pub(crate) use handle::handle;
+pub(crate) use handle::{end_lost_payments, handle};
 pub(crate) use outbox::Outbox;

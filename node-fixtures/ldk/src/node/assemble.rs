@@ -8,6 +8,7 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 
 use bitcoin::secp256k1::Secp256k1;
@@ -239,6 +240,7 @@ pub(crate) fn assemble(
         bumper,
         graph,
         scorer,
+        scorer_changed: AtomicBool::new(false),
         peers,
         watch,
         keeper,

@@ -7,9 +7,11 @@
 //! It runs on a thread of its own, because commits wait for the disk.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use lightning::events::EventsProvider as _;
+use lightning::types::payment::PaymentHash;
 use lightning::util::persist::{
     CHANNEL_MANAGER_PERSISTENCE_KEY, NETWORK_GRAPH_PERSISTENCE_KEY, SCORER_PERSISTENCE_KEY,
 };
@@ -32,6 +34,8 @@ const GRAPH_TICK: Duration = Duration::from_secs(5);
 const SCORER_TICK: Duration = Duration::from_secs(60);
 /// Claims that bitcoind has not taken are tried again.
 const REBROADCAST_TICK: Duration = Duration::from_secs(30);
+/// Channels that nobody has spoken of for two weeks leave the graph.
+const STALE_TICK: Duration = Duration::from_secs(3600);
 
 /// The loop and what it remembers.
 pub(crate) struct Background {
@@ -40,15 +44,19 @@ pub(crate) struct Background {
     graph_written: u64,
     /// A commit failed: what it carried is lost, so there must be no other.
     failed: bool,
+    /// Payments that were pending when the process started.
+    unfinished: Vec<PaymentHash>,
 }
 
 impl Background {
     pub(crate) fn new(node: Arc<Node>) -> Self {
         let graph_written = fingerprint(&node);
+        let unfinished = node.ledger.pending_outgoing();
         Background {
             node,
             graph_written,
             failed: false,
+            unfinished,
         }
     }
 
@@ -62,6 +70,9 @@ impl Background {
         let mut graph_tick = ticks(GRAPH_TICK);
         let mut scorer_tick = ticks(SCORER_TICK);
         let mut rebroadcast_tick = ticks(REBROADCAST_TICK);
+        let mut stale_tick = ticks(STALE_TICK);
+        self.step();
+        events::end_lost_payments(&node, std::mem::take(&mut self.unfinished));
         loop {
             self.step();
             if self.failed {
@@ -83,6 +94,7 @@ impl Background {
                 _ = peers_tick.tick() => node.peers.timer_tick_occurred(),
                 _ = graph_tick.tick() => self.stage_graph(),
                 _ = scorer_tick.tick() => stage_scorer(&node),
+                _ = stale_tick.tick() => node.graph.remove_stale_channels_and_tracking(),
                 _ = rebroadcast_tick.tick() => node.chain_monitor.rebroadcast_pending_claims(),
                 _ = &mut leave => break,
             }
@@ -171,7 +183,7 @@ fn ticks(every: Duration) -> tokio::time::Interval {
 }
 
 fn stage_scorer(node: &Node) {
-    if node.store.is_durable() {
+    if node.store.is_durable() && node.scorer_changed.swap(false, Ordering::AcqRel) {
         let scorer = node
             .scorer
             .read()

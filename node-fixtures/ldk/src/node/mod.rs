@@ -15,6 +15,7 @@ mod types;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use bitcoin::secp256k1::PublicKey;
 use tokio::sync::{Notify, watch};
@@ -67,6 +68,8 @@ pub(crate) struct Node {
     pub bumper: Bumper,
     pub graph: Arc<Graph>,
     pub scorer: Arc<Scorer>,
+    /// Whether the scorer has learnt something since it was last written.
+    pub scorer_changed: AtomicBool,
     pub peers: Arc<PeerManager>,
 
     pub watch: Arc<PeerWatch>,

@@ -82,7 +82,7 @@ fn bolt4_name(code: u16) -> String {
         (UPDATE | 12, "fee_insufficient"),
         (UPDATE | 13, "incorrect_cltv_expiry"),
         (UPDATE | 14, "expiry_too_soon"),
-        (PERM | 15, "incorrect_or_unknown_payment_details"),
+        (PERM | 15, UNKNOWN_DETAILS),
         (18, "final_incorrect_cltv_expiry"),
         (19, "final_incorrect_htlc_amount"),
         (UPDATE | 20, "channel_disabled"),
@@ -127,14 +127,34 @@ pub(crate) fn path_words(
     words
 }
 
+/// How the words for a payment without a route begin.
+pub(crate) const NO_ROUTE: &str = "no route";
+/// How the words for a payment of an expired invoice begin.
+pub(crate) const EXPIRED: &str = "the invoice expired";
+/// BOLT 4's name for a hash that the payee does not know, or a wrong amount for it.
+const UNKNOWN_DETAILS: &str = "incorrect_or_unknown_payment_details";
+
+/// The one word by which callers decide, for the words of a payment that failed.
+pub(crate) fn reason_word(words: &str) -> &'static str {
+    if words.starts_with(NO_ROUTE) {
+        "no_route"
+    } else if words.starts_with(EXPIRED) {
+        "invoice_expired"
+    } else if words.contains(UNKNOWN_DETAILS) {
+        UNKNOWN_DETAILS
+    } else {
+        "other"
+    }
+}
+
 /// Words for LDK's reason to give a payment up.
 pub(crate) fn reason_words(reason: Option<PaymentFailureReason>) -> &'static str {
     match reason {
         Some(PaymentFailureReason::RecipientRejected) => "the payee refused the payment",
         Some(PaymentFailureReason::UserAbandoned) => "given up",
         Some(PaymentFailureReason::RetriesExhausted) => "no further try succeeded",
-        Some(PaymentFailureReason::PaymentExpired) => "the invoice expired",
-        Some(PaymentFailureReason::RouteNotFound) => "no route",
+        Some(PaymentFailureReason::PaymentExpired) => EXPIRED,
+        Some(PaymentFailureReason::RouteNotFound) => NO_ROUTE,
         Some(PaymentFailureReason::UnknownRequiredFeatures) => {
             "the payee requires a feature that is not known here"
         }
@@ -154,6 +174,20 @@ pub(crate) fn forward_words(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_is_one_of_a_few_words() {
+        let rejected = Some(PaymentFailureReason::RecipientRejected);
+        let heard = hop_failure("Onion Error[from 02ab: X(0x400f)]").expect("is one");
+        let rejected = format!("{}: {heard}", reason_words(rejected));
+        assert_eq!(reason_word(&rejected), UNKNOWN_DETAILS);
+        let without_route = reason_words(Some(PaymentFailureReason::RouteNotFound));
+        assert_eq!(reason_word(without_route), "no_route");
+        let late = reason_words(Some(PaymentFailureReason::PaymentExpired));
+        assert_eq!(reason_word(late), "invoice_expired");
+        let tired = reason_words(Some(PaymentFailureReason::RetriesExhausted));
+        assert_eq!(reason_word(tired), "other");
+    }
 
     #[test]
     fn the_code_of_a_failed_hop_is_read_from_ldks_line() {

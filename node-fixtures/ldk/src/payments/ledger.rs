@@ -166,6 +166,18 @@ impl Ledger {
         }
     }
 
+    /// Payments that were sent and have no end yet.
+    pub(crate) fn pending_outgoing(&self) -> Vec<PaymentHash> {
+        let payments = self.payments();
+        payments
+            .iter()
+            .filter(|((direction, _), payment)| {
+                *direction == Direction::Outgoing && payment.status == Status::Pending
+            })
+            .map(|((_, hash), _)| *hash)
+            .collect()
+    }
+
     fn stage(&self, (direction, hash): Id, payment: &Payment) {
         if !self.store.is_durable() {
             return;
@@ -206,10 +218,12 @@ mod tests {
                 .begin::<()>(hash, Payment::outgoing(hash, "keysend", 5_000), |_| Err(()))
                 .is_err()
         );
+        assert_eq!(ledger.pending_outgoing(), [hash]);
         ledger.update(Direction::Outgoing, hash, |payment| {
             payment.status = Status::Succeeded;
             payment.fee_msat = Some(7);
         });
+        assert!(ledger.pending_outgoing().is_empty());
         let before = ledger.all();
         store.commit(store.take_staged()).expect("commits");
         drop((ledger, store));

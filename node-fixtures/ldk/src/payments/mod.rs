@@ -13,7 +13,7 @@ mod send;
 pub(crate) use failure::HopFailures;
 pub(crate) use invoice::{create as create_invoice, describe as describe_invoice};
 pub(crate) use ledger::{Direction, Ledger, Payment, Status};
-pub(crate) use routes::{Routes, Scorer, describe as describe_route};
+pub(crate) use routes::{Routes, Scorer, Scores, describe as describe_route};
 pub(crate) use send::{
     InvoicePayment, Keysend, PayError, Waiting, find_route, keysend, pay_invoice,
 };

@@ -24,7 +24,10 @@ use crate::log::Log;
 use crate::node::Graph;
 
 /// What is learnt about other nodes' channels from payments.
-pub(crate) type Scorer = RwLock<ProbabilisticScorer<Arc<Graph>, Arc<Log>>>;
+pub(crate) type Scores = ProbabilisticScorer<Arc<Graph>, Arc<Log>>;
+
+/// The same, shared between the router and the events that teach it.
+pub(crate) type Scorer = RwLock<Scores>;
 
 type LdkRouter = DefaultRouter<
     Arc<Graph>,
@@ -32,7 +35,7 @@ type LdkRouter = DefaultRouter<
     Arc<KeysManager>,
     Arc<Scorer>,
     ProbabilisticScoringFeeParameters,
-    ProbabilisticScorer<Arc<Graph>, Arc<Log>>,
+    Scores,
 >;
 
 /// The last search for a payment: its paths, or why there are none.

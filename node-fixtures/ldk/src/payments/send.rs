@@ -18,6 +18,7 @@ use lightning::routing::router::{
 use lightning::types::payment::{PaymentHash, PaymentPreimage};
 use tokio::sync::oneshot;
 
+use super::failure::{self, EXPIRED, NO_ROUTE};
 use super::invoice::{self, InvoiceError};
 use super::ledger::{Direction, Payment, Status};
 use crate::node::Node;
@@ -57,21 +58,17 @@ pub(crate) enum PayError {
 impl PayError {
     /// One word for why a payment failed, for callers that decide by it; `None` where the request
     /// itself was wrong and nothing was tried.
-    pub(crate) fn reason(&self) -> Option<&str> {
+    pub(crate) fn reason(&self) -> Option<&'static str> {
         match self {
             PayError::Expired(_) => Some("invoice_expired"),
-            PayError::AlreadyPaid | PayError::UnderWay => Some("already_paid"),
+            PayError::AlreadyPaid => Some("already_paid"),
+            PayError::UnderWay => Some("under_way"),
             PayError::TimedOut { .. } => Some("timed_out"),
-            PayError::Failed(words) if words.starts_with("no route") => Some("no_route"),
-            PayError::Failed(words) if words.contains(UNKNOWN_DETAILS) => Some(UNKNOWN_DETAILS),
-            PayError::Failed(words) => Some(words),
+            PayError::Failed(words) => Some(failure::reason_word(words)),
             _ => None,
         }
     }
 }
-
-/// BOLT 4's name for a hash that the payee does not know, or a wrong amount for it.
-const UNKNOWN_DETAILS: &str = "incorrect_or_unknown_payment_details";
 
 /// Callers who wait for the end of a payment.
 #[derive(Default)]
@@ -242,10 +239,10 @@ fn begin(
 fn not_sent(node: &Node, id: &PaymentId, error: RetryableSendFailure) -> PayError {
     let words = match error {
         RetryableSendFailure::RouteNotFound => match node.routes.take(id) {
-            Some(Err(why)) => format!("no route: {why}"),
-            _ => "no route".to_owned(),
+            Some(Err(why)) => format!("{NO_ROUTE}: {why}"),
+            _ => NO_ROUTE.to_owned(),
         },
-        RetryableSendFailure::PaymentExpired => "the invoice expired".to_owned(),
+        RetryableSendFailure::PaymentExpired => EXPIRED.to_owned(),
         RetryableSendFailure::DuplicatePayment => return PayError::UnderWay,
         RetryableSendFailure::OnionPacketSizeExceeded => {
             "the route is too long for an onion".to_owned()

@@ -17,6 +17,12 @@ use crate::node::PeerManager;
 
 const TCP_TIMEOUT: Duration = Duration::from_secs(5);
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often more to dial when a connection is closed during its handshake. Two nodes that dial
+/// each other at the same moment can each close the other's connection for its own.
+const MORE_TRIES: u32 = 2;
+/// How long, at least and at most, a connection from the other side may take to win after ours
+/// was closed. Chance decides in between, so that the two do not dial in step again.
+const WIN_WITHIN: std::ops::Range<u64> = 250..500;
 /// The pause after a failed accept, for example when descriptors have run out.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
@@ -49,6 +55,22 @@ pub(crate) async fn dial(
     address: SocketAddr,
     nodelay: bool,
 ) -> Result<(), DialError> {
+    let mut tries = 0;
+    loop {
+        match dial_once(peers, watch, id, address, nodelay).await {
+            Err(DialError::Handshake { .. }) if tries < MORE_TRIES => tries += 1,
+            outcome => return outcome,
+        }
+    }
+}
+
+async fn dial_once(
+    peers: &Arc<PeerManager>,
+    watch: &PeerWatch,
+    id: PublicKey,
+    address: SocketAddr,
+    nodelay: bool,
+) -> Result<(), DialError> {
     if watch.is_connected(&id) {
         return Ok(());
     }
@@ -62,13 +84,12 @@ pub(crate) async fn dial(
         tokio::select! {
             biased;
             () = watch.connected(id) => true,
-            () = gone => false,
+            () = gone => tokio::time::timeout(win_within(), watch.connected(id)).await.is_ok(),
         }
     });
     match outcome.await {
-        // A connection from the other side may have won meanwhile.
-        Ok(connected) if connected || watch.is_connected(&id) => Ok(()),
-        Ok(_) => Err(DialError::Handshake { address, id }),
+        Ok(true) => Ok(()),
+        Ok(false) => Err(DialError::Handshake { address, id }),
         Err(_) => Err(DialError::HandshakeTimeout(address)),
     }
 }
@@ -99,6 +120,12 @@ pub(crate) async fn accept(
             }
         }
     }
+}
+
+fn win_within() -> Duration {
+    // The clock's finest digits are chance enough for two nodes to fall out of step.
+    let chance = u64::from(crate::time::since_epoch().subsec_nanos());
+    Duration::from_millis(WIN_WITHIN.start + chance % (WIN_WITHIN.end - WIN_WITHIN.start))
 }
 
 fn prepare(stream: TcpStream, nodelay: bool) -> io::Result<std::net::TcpStream> {

@@ -2,11 +2,12 @@
 //!
 //! One task a peer: it sleeps while the peer is connected, and dials when it is not, first
 //! after 50 ms, then at growing intervals up to a second. The intervals carry some chance,
-//! since two nodes that dial each other in step can refuse each other's calls for ever.
+//! since two nodes that dial each other in step can refuse each other's calls for ever. They
+//! start anew after a connection that has lasted.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bitcoin::secp256k1::PublicKey;
 use tokio::sync::Notify;
@@ -18,6 +19,9 @@ use crate::node::PeerManager;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// A connection that is gone sooner counts as a failure: a peer that takes every call and
+/// hangs up must not be called without a pause.
+const LASTING: Duration = Duration::from_secs(1);
 
 pub(crate) struct Keeper {
     peers: Arc<PeerManager>,
@@ -67,9 +71,13 @@ impl Keeper {
         id: PublicKey,
         address: std::net::SocketAddr,
     ) -> Result<(), super::DialError> {
-        self.set_held(id, false);
+        let was_connected = self.watch.is_connected(&id);
         dial(&self.peers, &self.watch, id, address, self.nodelay).await?;
-        self.book.remember(id, address);
+        // An address that was not dialled is better than none, and no better than that.
+        if !was_connected || self.book.address(&id).is_none() {
+            self.book.remember(id, address);
+        }
+        self.set_held(id, false);
         self.keep(id, FIRST_PAUSE);
         Ok(())
     }
@@ -128,7 +136,15 @@ impl Keeper {
         let mut pause = first_pause;
         let mut said = false;
         loop {
-            self.watch.disconnected(id).await;
+            if self.watch.is_connected(&id) {
+                let since = Instant::now();
+                self.watch.disconnected(id).await;
+                pause = if since.elapsed() >= LASTING {
+                    FIRST_PAUSE
+                } else {
+                    longer(pause)
+                };
+            }
             let released = self.released.notified();
             if self.is_held(&id) {
                 // The timeout covers a release between the two lines above.
@@ -144,10 +160,7 @@ impl Keeper {
                 continue;
             }
             match dial(&self.peers, &self.watch, id, address, self.nodelay).await {
-                Ok(()) => {
-                    said = false;
-                    pause = FIRST_PAUSE;
-                }
+                Ok(()) => said = false,
                 Err(error) => {
                     if !said {
                         log_at!(

@@ -90,21 +90,29 @@ async fn converse(stream: UnixStream, node: Arc<Node>, mut closed: watch::Receiv
 }
 
 async fn write(mut writer: OwnedWriteHalf, mut outgoing: mpsc::Receiver<Outgoing>) {
-    while let Some(Outgoing { line, stop, .. }) = outgoing.recv().await {
-        if writer.write_all(&line).await.is_err() {
+    while let Some(answer) = outgoing.recv().await {
+        if writer.write_all(&answer.line).await.is_err() {
             return;
         }
-        // Asked for only now, so that the caller has its answer.
-        if let Some(node) = stop {
-            node.request_stop(Stop::Asked("the RPC method stop"));
-        }
+        // Only now, so that the caller has its answer before the node stops.
+        drop(answer);
+    }
+}
+
+/// Asks the node to stop when it goes: after the answer has left, or with an answer that
+/// nobody is there to read.
+struct StopAfter(Arc<Node>);
+
+impl Drop for StopAfter {
+    fn drop(&mut self) {
+        self.0.request_stop(Stop::Asked("the RPC method stop"));
     }
 }
 
 /// An answer on its way, and what it holds until it has left.
 struct Outgoing {
     line: Vec<u8>,
-    stop: Option<Arc<Node>>,
+    _stop: Option<StopAfter>,
     _slot: Option<OwnedSemaphorePermit>,
 }
 
@@ -113,7 +121,7 @@ async fn read(reader: OwnedReadHalf, node: Arc<Node>, answers: mpsc::Sender<Outg
     let slots = Arc::new(Semaphore::new(MOST_AT_ONCE));
     let refuse = |id: Value, failure: Failure| Outgoing {
         line: protocol::answer(&id, Err(failure)),
-        stop: None,
+        _stop: None,
         _slot: None,
     };
     loop {
@@ -150,11 +158,11 @@ async fn read(reader: OwnedReadHalf, node: Arc<Node>, answers: mpsc::Sender<Outg
             let id = request.id.clone();
             let is_stop = request.method == "stop";
             let outcome = methods::call(&node, request).await;
-            let stop = (is_stop && outcome.is_ok()).then_some(node);
+            let stop = (is_stop && outcome.is_ok()).then(|| StopAfter(node));
             let _ = answers
                 .send(Outgoing {
                     line: protocol::answer(&id, outcome),
-                    stop,
+                    _stop: stop,
                     _slot: Some(slot),
                 })
                 .await;

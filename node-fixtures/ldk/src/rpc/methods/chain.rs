@@ -11,11 +11,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::super::protocol::{Failure, code};
-use super::{Answer, Nothing, blocking};
+use super::{Answer, DEFAULT_WAIT_MS, Nothing, blocking};
 use crate::channels;
 use crate::node::{ChainFollower, Node};
-
-const DEFAULT_TIMEOUT_MS: u64 = 30_000;
 
 pub(super) async fn newaddress(node: &Arc<Node>, _: Nothing) -> Answer {
     let address = blocking(node, |node| node.wallet.new_address())
@@ -94,7 +92,7 @@ pub(super) async fn waittip(node: &Arc<Node>, params: WaitTip) -> Answer {
         );
         Failure::new(code::INVALID_PARAMS, why)
     })?;
-    let timeout_ms = params.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
+    let timeout_ms = params.timeout_ms.unwrap_or(DEFAULT_WAIT_MS);
     let mut tips = node.sync.watch();
     let reached = async {
         if tips.borrow_and_update().block_hash != hash {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::super::protocol::{Failure, code};
 use super::{Answer, Nothing, node_id};
-use crate::channels::{self, OpenRequest};
+use crate::channels::{self, ChannelError, OpenRequest};
 use crate::node::Node;
 
 #[derive(Deserialize)]
@@ -31,9 +31,13 @@ pub(super) async fn openchannel(node: &Arc<Node>, params: OpenChannel) -> Answer
         push_msat: params.push_msat,
         announced: params.announced,
     };
-    let opened = channels::open(node, request)
-        .await
-        .map_err(|error| Failure::new(code::CHANNEL, error))?;
+    let opened = channels::open(node, request).await.map_err(|error| {
+        let code = match error {
+            ChannelError::TimedOut => code::TIMEOUT,
+            _ => code::CHANNEL,
+        };
+        Failure::new(code, error)
+    })?;
     Ok(json!({
         "channel_id": opened.channel_id.to_string(),
         "funding_txid": opened.funding.txid.to_string(),

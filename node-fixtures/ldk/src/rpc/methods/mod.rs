@@ -19,6 +19,9 @@ use crate::node::Node;
 
 type Answer = Result<Value, Failure>;
 
+/// How long `waittip` and `waitevent` wait unless they are told.
+const DEFAULT_WAIT_MS: u64 = 30_000;
+
 struct Method {
     name: &'static str,
     params: &'static str,

@@ -27,10 +27,13 @@ pub(super) async fn connect(node: &Arc<Node>, params: Connect) -> Answer {
     if id == node.id {
         return Err(Failure::new(code::PEER, DialError::ToSelf));
     }
-    node.keeper
-        .connect(id, address)
-        .await
-        .map_err(|error| Failure::new(code::PEER, error))?;
+    node.keeper.connect(id, address).await.map_err(|error| {
+        let code = match error {
+            DialError::TcpTimeout(_) | DialError::HandshakeTimeout(_) => code::TIMEOUT,
+            _ => code::PEER,
+        };
+        Failure::new(code, error)
+    })?;
     Ok(json!({ "id": id.to_string(), "address": address.to_string() }))
 }
 
@@ -42,7 +45,8 @@ pub(super) struct Disconnect {
 
 pub(super) fn disconnect(node: &Node, params: &Disconnect) -> Answer {
     let id = node_id(&params.id)?;
-    if !node.watch.is_connected(&id) {
+    // A peer that is away may still be one that is dialled again and again.
+    if !node.watch.is_connected(&id) && node.keeper.address(&id).is_none() {
         return Err(Failure::new(code::PEER, format!("not connected to {id}")));
     }
     let has_channel = !node.manager.list_channels_with_counterparty(&id).is_empty();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Answer, Nothing, list};
+use super::{Answer, DEFAULT_WAIT_MS, Nothing, list};
 use crate::node::Node;
 
 pub(super) fn getinfo(node: &Node, _: Nothing) -> Answer {
@@ -41,12 +41,11 @@ pub(super) fn stop(_: Nothing) -> Answer {
 pub(super) struct WaitEvent {
     #[serde(default)]
     after: u64,
-    #[serde(default)]
-    timeout_ms: u64,
+    timeout_ms: Option<u64>,
 }
 
 pub(super) async fn waitevent(node: &Arc<Node>, params: WaitEvent) -> Answer {
-    let timeout = Duration::from_millis(params.timeout_ms);
+    let timeout = Duration::from_millis(params.timeout_ms.unwrap_or(DEFAULT_WAIT_MS));
     let page = node.feed.wait(params.after, timeout).await;
     Ok(json!({
         "events": page.events,
