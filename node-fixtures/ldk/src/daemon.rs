@@ -198,9 +198,12 @@ async fn start(
     let address = listener.local_addr().map_err(fail)?;
     let rpc_socket = options.rpc_socket.clone();
     rpc::check_free(&rpc_socket)?;
-    let assembled = tokio::task::spawn_blocking(move || assemble(options, address, log, stop));
-    let node = match assembled.await {
-        Ok(node) => node?,
+    // The lock goes along: a signal ends the wait for this thread, not the thread.
+    let assembled = tokio::task::spawn_blocking(move || {
+        assemble(options, address, log, stop).map(|node| (node, lock))
+    });
+    let (node, lock) = match assembled.await {
+        Ok(started) => started?,
         Err(error) => return Err(std::io::Error::other(error).into()),
     };
     let rpc_listener = rpc::listen(&rpc_socket)?;
@@ -254,7 +257,12 @@ fn on_own_thread(
 fn spawn_chain_thread(node: &Arc<Node>) -> std::io::Result<std::thread::JoinHandle<()>> {
     let sync = Arc::clone(&node.sync);
     let follower = ChainFollower::of(node);
+    let node = Arc::clone(node);
     std::thread::Builder::new()
         .name("chain".to_owned())
-        .spawn(move || sync.run(&follower))
+        .spawn(move || {
+            if let Err(error) = sync.run(&follower) {
+                node.request_stop(Stop::Fatal(error.to_string()));
+            }
+        })
 }

@@ -49,6 +49,8 @@ pub const fn is_optimised() -> bool {
 ///
 /// Returns when the RPC `stop`, SIGTERM or SIGINT has ended the node: 0 after a clean stop,
 /// 1 when the node could not start or had to give up, 2 when the command line is wrong.
+/// Call it once, and exit with what it returns: threads that wait for bitcoind may outlive
+/// it, and the signals and panics of the process are its own from then on.
 /// It needs nothing from the Rust runtime's start-up, so it may be called before `main`.
 pub fn run(args: Vec<OsString>) -> i32 {
     match options::parse(args) {

@@ -176,8 +176,9 @@ impl ChainSync {
         }
     }
 
-    /// Follows the chain until [`ChainSync::stop`]: the body of the chain thread.
-    pub(crate) fn run(&self, follower: &dyn Follower) {
+    /// Follows the chain until [`ChainSync::stop`]: the body of the chain thread. An error
+    /// means that bitcoind has another chain, on which the node's state means nothing.
+    pub(crate) fn run(&self, follower: &dyn Follower) -> Result<(), ChainError> {
         let mut away = false;
         while !self.stopping.load(Ordering::Acquire) {
             let tip = self.tip();
@@ -194,20 +195,27 @@ impl ChainSync {
             match outcome {
                 Ok(_) => {
                     if away {
-                        log_at!(self.log, Info, "bitcoind is back");
+                        log_at!(self.log, Info, "bitcoind answers again");
                         away = false;
                         follower.returned();
                     }
                 }
+                Err(error @ ChainError::OtherChain { .. }) => return Err(error),
                 Err(error) => {
                     if !away && !self.stopping.load(Ordering::Acquire) {
-                        log_at!(self.log, Warn, "bitcoind is away, trying again: {error}");
+                        let what = if error.is_passing() {
+                            "bitcoind is away"
+                        } else {
+                            "the chain cannot be followed"
+                        };
+                        log_at!(self.log, Warn, "{what}, trying again: {error}");
                         away = true;
                     }
                     std::thread::sleep(RETRY_AFTER);
                 }
             }
         }
+        Ok(())
     }
 }
 

@@ -226,6 +226,16 @@ fn payment(node: &Arc<Node>, event: Event) {
             amount_msat,
             ..
         } => match purpose.preimage() {
+            // LDK leaves it to its user to take a hash only once. An event that it repeats after
+            // a restart comes before the record, so this is another payment.
+            _ if node.ledger.has_received(payment_hash) => {
+                log_at!(
+                    node.log,
+                    Info,
+                    "payment {payment_hash} of {amount_msat} msat came again and is refused"
+                );
+                node.manager.fail_htlc_backwards(&payment_hash);
+            }
             Some(preimage) => node.manager.claim_funds(preimage),
             None => {
                 log_at!(

@@ -11,8 +11,9 @@ use crate::node::Node;
 
 /// BOLT 7: a channel is announced once its funding is this deep.
 const ANNOUNCEMENT_DEPTH: u32 = 6;
-/// How often to look whether a channel that is deep enough has reached the graph.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How soon to look whether a channel that is deep enough has reached the graph; each further
+/// look waits twice as long, up to [`LOOK_ANYWAY`].
+const LOOK_SOON: Duration = Duration::from_millis(5);
 /// When no block comes, how often to look at all.
 const LOOK_ANYWAY: Duration = Duration::from_secs(1);
 
@@ -23,10 +24,12 @@ const LOOK_ANYWAY: Duration = Duration::from_secs(1);
 pub(crate) async fn announce_node(node: Arc<Node>) {
     let mut tips = node.sync.watch();
     loop {
+        let mut pause = LOOK_SOON;
+        while is_deep_enough(&node) && !is_in_graph(&node) {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LOOK_ANYWAY);
+        }
         if is_deep_enough(&node) {
-            while !is_in_graph(&node) {
-                tokio::time::sleep(LOOK_EVERY).await;
-            }
             node.peers.broadcast_node_announcement(
                 [0; 3],
                 alias(&node.options.alias),

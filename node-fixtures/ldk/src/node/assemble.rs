@@ -97,6 +97,17 @@ pub(crate) fn claim_data_dir(path: &Path) -> Result<File, StartError> {
     }
 }
 
+/// Ends the sending thread unless a node takes it over.
+struct StopUnlessStarted(Option<Arc<Broadcaster>>);
+
+impl Drop for StopUnlessStarted {
+    fn drop(&mut self) {
+        if let Some(broadcaster) = &self.0 {
+            broadcaster.stop();
+        }
+    }
+}
+
 /// Builds the node and brings it to the chain's tip. Blocks.
 pub(crate) fn assemble(
     options: Options,
@@ -130,6 +141,7 @@ pub(crate) fn assemble(
     let fees = Arc::new(FixedFees::new(options.feerate_sat_per_kw));
     let broadcaster =
         Broadcaster::start(Arc::clone(&bitcoind), Arc::clone(&store), Arc::clone(&log))?;
+    let mut unless_started = StopUnlessStarted(Some(Arc::clone(&broadcaster)));
     let keys = Arc::new(Keys::new(Arc::clone(&key_manager), home));
     let channel_store = Arc::new(ChannelStore::new(Arc::clone(&store)));
     let chain_monitor = Arc::new(ChainMonitor::new(
@@ -220,10 +232,12 @@ pub(crate) fn assemble(
         Arc::clone(&log),
     );
     let sync = Arc::new(ChainSync::new(Arc::clone(&bitcoind), Arc::clone(&log), tip));
+    let ledger = Ledger::read(Arc::clone(&store))?;
+    unless_started.0 = None;
     Ok(Arc::new(Node {
         id,
         address,
-        ledger: Ledger::read(Arc::clone(&store))?,
+        ledger,
         options,
         log,
         store,
@@ -232,6 +246,7 @@ pub(crate) fn assemble(
         fees,
         broadcaster,
         sync,
+        catching_up: tokio::sync::Mutex::default(),
         keys,
         chain_monitor,
         manager,

@@ -22,7 +22,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::{Node, Stop};
 use crate::events;
 use crate::log::log_at;
-use crate::store::{Key, StoreError};
+use crate::store::{Key, StoreError, namespace};
 
 /// LDK's own clock: channel updates, stale payments, unfunded channels.
 const MANAGER_TICK: Duration = Duration::from_secs(60);
@@ -147,6 +147,10 @@ impl Background {
                 Key::new("", "", CHANNEL_MANAGER_PERSISTENCE_KEY),
                 Some(node.manager.encode()),
             ));
+            // A payment's record is staged before LDK hears of it. Callers begin payments on
+            // other threads, so one may have come between the two lines above: the manager
+            // knows of it, and its record must not come later.
+            changes.extend(node.store.take_staged_in(namespace::PAYMENTS));
         }
         node.store.commit(changes)?;
         let released = !updates.is_empty();

@@ -59,6 +59,9 @@ pub(crate) struct Node {
     pub fees: Arc<FixedFees>,
     pub broadcaster: Arc<Broadcaster>,
     pub sync: Arc<ChainSync>,
+    /// Held while an RPC call brings the node to the tip: one thread that waits for a bitcoind
+    /// that hangs is enough.
+    pub catching_up: tokio::sync::Mutex<()>,
 
     pub keys: Arc<Keys>,
     pub chain_monitor: Arc<ChainMonitor>,

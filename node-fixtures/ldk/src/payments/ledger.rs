@@ -145,9 +145,20 @@ impl Ledger {
         Ok(())
     }
 
-    /// Puts a record, whether or not there is one.
-    pub(crate) fn put(&self, hash: PaymentHash, payment: Payment) {
+    /// Whether a payment with this hash has come in already.
+    pub(crate) fn has_received(&self, hash: PaymentHash) -> bool {
+        self.get(Direction::Incoming, hash)
+            .is_some_and(|payment| payment.status == Status::Succeeded)
+    }
+
+    /// Puts a record, whether or not there is one. LDK may tell of the same payment again:
+    /// the times stay those of the first.
+    pub(crate) fn put(&self, hash: PaymentHash, mut payment: Payment) {
         let id = (payment.direction, hash);
+        if let Some(known) = self.payments().get(&id) {
+            payment.created_us = known.created_us;
+            payment.settled_us = known.settled_us.or(payment.settled_us);
+        }
         self.stage(id, &payment);
         self.payments().insert(id, payment);
     }
@@ -202,6 +213,21 @@ impl Ledger {
 mod tests {
     use super::*;
     use crate::options::StoreKind;
+
+    #[test]
+    fn a_payment_that_is_told_of_twice_keeps_its_first_times() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = Arc::new(Store::open(StoreKind::Memory, dir.path()).expect("opens"));
+        let ledger = Ledger::read(store).expect("reads");
+        let hash = PaymentHash([1; 32]);
+        let mut payment = Payment::received(hash, "invoice", 5_000, None);
+        (payment.created_us, payment.settled_us) = (1, Some(2));
+        assert!(!ledger.has_received(hash));
+        ledger.put(hash, payment.clone());
+        assert!(ledger.has_received(hash));
+        ledger.put(hash, Payment::received(hash, "invoice", 5_000, None));
+        assert_eq!(ledger.all(), [payment]);
+    }
 
     #[test]
     fn payments_are_there_after_reopening_the_store() {

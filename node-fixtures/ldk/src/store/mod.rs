@@ -145,6 +145,16 @@ impl Store {
         std::mem::take(&mut *self.staged.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Takes what is staged in one namespace and leaves the rest.
+    pub(crate) fn take_staged_in(&self, primary: &str) -> Vec<Change> {
+        let mut staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
+        let (taken, rest) = std::mem::take(&mut *staged)
+            .into_iter()
+            .partition(|(key, _)| key.primary == primary);
+        *staged = rest;
+        taken
+    }
+
     /// Makes changes durable: all of them, in order, or none. After a commit that failed
     /// there is no other: the next start finds the state from before it, whole.
     pub(crate) fn commit(&self, changes: Vec<Change>) -> Result<(), StoreError> {
@@ -249,6 +259,19 @@ mod tests {
             Store::list(&store, "things", "").expect("lists"),
             ["a", "b"]
         );
+    }
+
+    #[test]
+    fn one_namespace_can_be_taken_ahead_of_the_others() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = Store::open(StoreKind::Memory, dir.path()).expect("opens");
+        let other = Key::new("others", "", "b");
+        store.stage(key("a"), Some(b"one".to_vec()));
+        store.stage(other.clone(), Some(b"two".to_vec()));
+        store.stage(key("a"), None);
+        let taken = store.take_staged_in("things");
+        assert_eq!(taken, [(key("a"), Some(b"one".to_vec())), (key("a"), None)]);
+        assert_eq!(store.take_staged(), [(other, Some(b"two".to_vec()))]);
     }
 
     #[test]

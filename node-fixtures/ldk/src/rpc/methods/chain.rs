@@ -97,10 +97,22 @@ pub(super) async fn waittip(node: &Arc<Node>, params: WaitTip) -> Answer {
     let reached = async {
         if tips.borrow_and_update().block_hash != hash {
             // The chain thread may be waiting; a failure here is one it will report.
-            let poked = blocking(node, |node| {
-                let _ = node.sync.catch_up(&ChainFollower::of(node));
+            let node = Arc::clone(node);
+            // On a task of its own: the lock is held until the thread has come back, also when
+            // this caller's time is over.
+            let poked = tokio::spawn(async move {
+                let _turn = node.catching_up.lock().await;
+                if node.sync.tip().block_hash == hash {
+                    return Ok(());
+                }
+                blocking(&node, |node| {
+                    let _ = node.sync.catch_up(&ChainFollower::of(node));
+                })
+                .await
             });
-            poked.await?;
+            poked
+                .await
+                .map_err(|error| Failure::new(code::INTERNAL, error))??;
         }
         tips.wait_for(|tip| tip.block_hash == hash)
             .await

@@ -198,11 +198,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn help_lists_each_method_once() {
+    fn help_and_readme_list_each_method_that_is_served() {
         let mut names: Vec<_> = METHODS.iter().map(|method| method.name).collect();
         names.sort_unstable();
         let all = names.len();
         names.dedup();
         assert_eq!(names.len(), all);
+
+        // What is dispatched cannot be asked for without a node, so it is read.
+        let (_, dispatch) = include_str!("mod.rs")
+            .split_once("async fn dispatch(")
+            .expect("is here");
+        let (arms, _) = dispatch.split_once("unknown => ").expect("has a last arm");
+        let mut dispatched: Vec<&str> = arms
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix('"')?.split_once("\" => "))
+            .map(|(name, _)| name)
+            .collect();
+        dispatched.sort_unstable();
+        assert_eq!(dispatched, names);
+
+        let readme = include_str!("../../../README.md");
+        for name in names {
+            assert!(readme.contains(&format!("| `{name}` |")), "{name}");
+        }
     }
 }
