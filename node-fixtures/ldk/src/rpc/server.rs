@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
@@ -20,6 +20,8 @@ use crate::node::{Node, Stop};
 const MOST_AT_ONCE: usize = 256;
 /// The pause after a failed accept, for example when descriptors have run out.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+/// How soon a connection ends whose client died while its requests are at work.
+const LOOK_FOR_THE_DEAD: Duration = Duration::from_secs(1);
 /// How long the answer to `stop` may take to leave.
 const LAST_ANSWERS: Duration = Duration::from_millis(50);
 
@@ -90,12 +92,32 @@ async fn converse(stream: UnixStream, node: Arc<Node>, mut closed: watch::Receiv
 }
 
 async fn write(mut writer: OwnedWriteHalf, mut outgoing: mpsc::Receiver<Outgoing>) {
-    while let Some(answer) = outgoing.recv().await {
+    loop {
+        let answer = tokio::select! {
+            answer = outgoing.recv() => answer,
+            () = hung_up(&writer) => return,
+        };
+        let Some(answer) = answer else {
+            return;
+        };
         if writer.write_all(&answer.line).await.is_err() {
             return;
         }
         // Only now, so that the caller has its answer before the node stops.
         drop(answer);
+    }
+}
+
+/// Returns when the other end is gone altogether. One that has only said all that it had to say
+/// (`shutdown` of its writing side) still waits for its answers.
+async fn hung_up(writer: &OwnedWriteHalf) {
+    loop {
+        // The end of writing has no event of its own, so it is looked for.
+        tokio::time::sleep(LOOK_FOR_THE_DEAD).await;
+        let ready = writer.ready(Interest::WRITABLE).await;
+        if ready.is_ok_and(|ready| ready.is_write_closed()) {
+            return;
+        }
     }
 }
 
@@ -209,5 +231,37 @@ async fn next_line(reader: &mut BufReader<OwnedReadHalf>) -> Line {
                 Line::Is(line)
             };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::Shutdown;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_dead_client_is_noticed_and_one_that_has_said_all_is_not() {
+        let (mut client, server) = std::os::unix::net::UnixStream::pair().expect("a pair");
+        server.set_nonblocking(true).expect("is a socket");
+        let server = UnixStream::from_std(server).expect("is a socket");
+        let (mut reader, mut writer) = server.into_split();
+        client.write_all(b"all").expect("writes");
+        client.shutdown(Shutdown::Write).expect("half-closes");
+        let mut said = Vec::new();
+        tokio::io::AsyncReadExt::read_to_end(&mut reader, &mut said)
+            .await
+            .expect("reads");
+        let patience = LOOK_FOR_THE_DEAD * 5 / 2;
+        let gone = tokio::time::timeout(patience, hung_up(&writer)).await;
+        assert!(gone.is_err(), "it still waits");
+        writer.write_all(b"answer").await.expect("writes");
+        let mut heard = [0; 6];
+        client.read_exact(&mut heard).expect("is answered");
+        drop(client);
+        tokio::time::timeout(patience, hung_up(&writer))
+            .await
+            .expect("it is gone");
     }
 }

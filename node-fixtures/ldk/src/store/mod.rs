@@ -169,8 +169,11 @@ impl Store {
         })
     }
 
-    /// Tidies up after the last commit.
+    /// Tidies up after the last commit; what has failed to commit is left as it is.
     pub(crate) fn close(&self) -> Result<(), StoreError> {
+        if self.broken.load(Ordering::Acquire) {
+            return Ok(());
+        }
         self.backend.close()
     }
 
