@@ -303,6 +303,8 @@ fn payment(node: &Arc<Node>, event: Event) {
                 node.graph.handle_network_update(update);
             }
             match short_channel_id {
+                // Of its own channels the node knows all, and LDK warns of such a lesson.
+                Some(scid) if path.hops.first().map(|hop| hop.short_channel_id) == Some(scid) => {}
                 Some(scid) => learn(node, |scorer, now| {
                     scorer.payment_path_failed(&path, scid, now);
                 }),
