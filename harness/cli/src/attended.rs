@@ -6,11 +6,7 @@ use crate::{install, screen};
 use boltwright::chain::SEARCH;
 use boltwright::host::{interrupt, knobs};
 use boltwright::lab::{Lab, LabBuilder, Outcome};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// Set when a signal has begun to end the lab: what fails from then on is no news.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// What a signal means to the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,11 +29,11 @@ pub fn run<T>(
         .unwatched()
         .keep(keep)
         .replay(&screen::command())
-        .start()?;
+        .start()
+        .inspect_err(|_| interrupt::step_aside())?;
     let site = lab.site().clone();
     let name = lab.name().to_owned();
     let interest = interrupt::on_interrupt(move |by| {
-        INTERRUPTED.store(true, Ordering::SeqCst);
         let processes = screen::counted(site.processes().len(), "process");
         eprintln!("\n{by}: ending {processes}");
         let ended = if keep {
@@ -53,9 +49,10 @@ pub fn run<T>(
         if signal == Signal::Ends {
             std::process::exit(0);
         }
-    });
+    })?;
     let worked = work(&lab);
-    hold_if_interrupted();
+    // What a signal has broken is no news, and the thread that ends everything has the last word.
+    interrupt::step_aside();
     let ending = Instant::now();
     let ended = match worked {
         Ok(done) => lab.finish().map_err(Error::from).map(|()| done),
@@ -68,16 +65,9 @@ pub fn run<T>(
             ))
         }
     };
-    hold_if_interrupted();
+    interrupt::step_aside();
     drop(interest);
     Ok((ended?, ending.elapsed()))
-}
-
-/// Leaves the stage to the thread that ends everything, and then this process.
-pub fn hold_if_interrupted() {
-    while INTERRUPTED.load(Ordering::SeqCst) {
-        std::thread::park();
-    }
 }
 
 /// Sees to it that there is a bitcoind: installs one, and says so, if there is none.

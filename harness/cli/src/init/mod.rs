@@ -177,7 +177,7 @@ impl Init {
         }
         next.push((
             format!("cargo test --test {}", self.name),
-            "runs the example",
+            "runs the example; the first build compiles LDK, which takes minutes",
         ));
         next.push((
             "cargo nextest run".to_owned(),

@@ -5,7 +5,7 @@ mod guide;
 use crate::attended::{self, Signal};
 use crate::error::Result;
 use crate::screen::{self, counted, duration, grouped};
-use boltwright::host::{State, Step, Wait, wait};
+use boltwright::host::{State, Step, Wait, interrupt, wait};
 use boltwright::lab::Lab;
 use boltwright::node::Node;
 use boltwright::prelude::Amount;
@@ -141,7 +141,7 @@ impl Up {
                 Ok(process) => {
                     ended.push(process.pid());
                     if let Err(death) = process.alive() {
-                        attended::hold_if_interrupted();
+                        interrupt::step_aside();
                         eprintln!("{death}");
                     }
                 }
@@ -163,7 +163,7 @@ fn mine(lab: &Lab) {
     match lab.chain().mine(1).and_then(|_| lab.chain().tip()) {
         Ok(tip) => eprintln!("mined block {}", tip.height),
         Err(error) => {
-            attended::hold_if_interrupted();
+            interrupt::step_aside();
             eprintln!("cannot mine: {error}");
         }
     }
