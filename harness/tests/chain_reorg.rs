@@ -271,6 +271,7 @@ fn a_reorg_that_cannot_be_is_refused_in_words() {
         for (depth, blocks, words) in [
             (0, None, "blocks to drop"),
             (tip.height + 1, None, "blocks to drop"),
+            (u32::MAX, None, "blocks to drop"),
             (3, Some(3), "a branch of 3 blocks does not win"),
         ] {
             let options = ReorgOptions {

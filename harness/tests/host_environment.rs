@@ -148,7 +148,7 @@ fn a_bad_value_is_told_before_anything_is_started() {
     let answer = ask("opening", &[("TIMEOUT", "a minute")]);
     assert_eq!(
         answer,
-        "TIMEOUT=a minute: takes a number of seconds above 0, like 60"
+        "TIMEOUT=a minute: takes a number of seconds above 0 and of a year at most, like 60"
     );
     settings().unwrap();
 }

@@ -226,6 +226,15 @@ fn polite_signals_do_not_end_a_keeper() {
 }
 
 #[test]
+fn a_keeper_that_was_stopped_still_ends_everything() {
+    let site = Site::open().unwrap();
+    let daemon = run(&site, "daemon", "exec sleep 1033");
+    send(site.keeper_pid(), Signal::SIGSTOP);
+    site.remove().unwrap();
+    assert!(!is_alive(site.keeper_pid()) && !is_alive(daemon.pid()));
+}
+
+#[test]
 fn when_the_keeper_is_killed_its_processes_die_and_the_test_learns_it() {
     for _ in 0..rounds() {
         let site = Site::open().unwrap();

@@ -128,6 +128,12 @@ fn impossible_channels_are_refused_in_words_before_a_daemon_is_asked(lab: &Lab) 
             .to_string()
             .contains("needs a capacity")
     );
+    let vast = lab.topology().capacity(Amount::MAX).line::<2>();
+    assert!(
+        vast.expect_err("vast")
+            .to_string()
+            .contains("never as many")
+    );
     let push = Msat::from_sat(1_000_001);
     let push = lab.topology().capacity(CAPACITY).push(push).line::<2>();
     assert!(push.expect_err("push").to_string().contains("cannot push"));

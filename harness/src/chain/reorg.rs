@@ -94,11 +94,11 @@ impl Chain {
             log: self.log().path().to_owned(),
         };
         let old = self.tip()?;
-        let length = options.blocks.unwrap_or(depth + 1);
         if depth == 0 || depth > old.height {
             let problem = format!("the chain has {} blocks to drop", old.height);
             return Err(refuse(problem));
         }
+        let length = options.blocks.unwrap_or(depth + 1);
         if length <= depth {
             let problem = format!("a branch of {length} blocks does not win");
             return Err(refuse(problem));

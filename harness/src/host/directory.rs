@@ -12,8 +12,9 @@ use std::{
 const SOCKET_PATH: usize = 107;
 /// Room for `/<name of a process>/<name of its socket>` below a lab's directory.
 const SOCKET_ROOM: usize = 1 + 20 + 1 + 24;
-/// Less room than this on the file system, and a chain would fail in the middle of something.
-const BYTES_NEEDED: u64 = 16 * 1024 * 1024;
+/// Less room than this on the file system, and a chain would fail in the middle of something:
+/// bitcoind ends itself when less than 50 MiB are free.
+const BYTES_NEEDED: u64 = 60 * 1024 * 1024;
 
 /// One lab's directory, removed or kept when the lab ends.
 #[derive(Debug)]
@@ -46,6 +47,12 @@ impl Directory {
                 )));
             }
             Err(error) => return Err(unfit(format!("{what} cannot be used: {error}"))),
+        }
+        if base.to_str().is_none() {
+            // It goes into JSON and onto command lines.
+            return Err(unfit(format!(
+                "{what} is not valid UTF-8; set TEST_DIR to another"
+            )));
         }
         let length = base.as_os_str().as_bytes().len() + "/bw-123456".len();
         if length + SOCKET_ROOM > SOCKET_PATH {
@@ -235,7 +242,7 @@ fn complain(path: &Path, error: &io::Error) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::net::UnixListener;
+    use std::{ffi::OsStr, os::unix::net::UnixListener};
 
     fn refusal(base: &Path) -> String {
         Directory::create_in(base, "TEST_DIR")
@@ -269,9 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_directory_and_a_file_in_its_place_are_told() {
+    fn what_cannot_be_a_directory_of_labs_is_told() {
+        let base = tempfile::tempdir().unwrap();
         assert!(refusal(Path::new("/no/such")).contains("does not exist"));
         assert!(refusal(Path::new("/etc/passwd")).contains("is not a directory"));
+        let bytes = base.path().join(OsStr::from_bytes(b"\xff"));
+        fs::create_dir(&bytes).unwrap();
+        assert!(refusal(&bytes).contains("not valid UTF-8"));
         let error = refusal(Path::new("/proc"));
         assert!(error.contains("/proc"), "{error}");
     }

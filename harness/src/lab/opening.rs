@@ -128,7 +128,7 @@ impl Lab {
     pub fn open(&self, from: &Node, to: &Node, capacity: Amount) -> Result<OutPoint> {
         let nodes = [from.clone(), to.clone()];
         let shape = self.topology().capacity(capacity);
-        Ok(shape.open_all(&nodes, &[Edge::new(0, 1)])?[0])
+        Ok(shape.open(&nodes, [Edge::new(0, 1)])?[0])
     }
 }
 

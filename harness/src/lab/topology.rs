@@ -203,6 +203,8 @@ impl<'lab> Topology<'lab> {
             "a channel needs two nodes".to_owned()
         } else if capacity == Amount::ZERO {
             "a channel needs a capacity".to_owned()
+        } else if capacity > Amount::MAX_MONEY {
+            format!("there are never as many bitcoins as {capacity}")
         } else if push > Msat::from(capacity) {
             format!("cannot push {push} of {capacity}")
         } else {

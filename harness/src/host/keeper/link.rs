@@ -10,6 +10,10 @@ use crate::host::{
     role,
     wait::{self, Wait},
 };
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use std::{
     collections::BTreeMap,
     io::{self, Read},
@@ -233,6 +237,10 @@ impl Link {
     /// Tells the keeper to end all, without waiting for it.
     pub(crate) fn hang_up(&self) {
         let _ = self.socket.shutdown(Shutdown::Write);
+        // One that somebody has stopped would not notice, and its daemons would live on with it.
+        if let (false, Ok(pid)) = (self.is_gone(), i32::try_from(self.pid)) {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGCONT);
+        }
     }
 
     /// Has the keeper kill and reap all; returns when it is gone, and with it the lease.

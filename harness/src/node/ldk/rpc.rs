@@ -71,7 +71,7 @@ impl Rpc {
         }
         stream
             .get_ref()
-            .set_read_timeout(Some(longest + patience))
+            .set_read_timeout(Some(longest.saturating_add(patience)))
             .map_err(|error| unreachable(error.to_string()))?;
         let mut line = String::new();
         match stream.read_line(&mut line) {
@@ -80,7 +80,7 @@ impl Rpc {
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
                 let problem = format!(
                     "it runs, but has not answered for {:.0?}",
-                    longest + patience
+                    longest.saturating_add(patience)
                 );
                 return Err(failure(method, &params, problem, false));
             }
