@@ -90,12 +90,14 @@ impl Rpc {
         params: Value,
     ) -> Result<Value> {
         let failed = |failure: node::Failure| {
-            let hint = if failure.unreachable {
-                "; is the lab still running?"
+            Error::Failed(if failure.unreachable {
+                format!(
+                    "{}: {}; is the lab still running?",
+                    self.target, failure.message
+                )
             } else {
-                ""
-            };
-            Error::Failed(format!("{}: {failure}{hint}", self.target))
+                format!("{}: {failure}", self.target)
+            })
         };
         client
             .map_err(failed)?

@@ -5,7 +5,7 @@ mod guide;
 use crate::attended::{self, Signal};
 use crate::error::Result;
 use crate::screen::{self, counted, duration, grouped};
-use boltwright::host::{State, Step, Wait, interrupt, wait};
+use boltwright::host::{Exit, State, Step, Wait, interrupt, wait};
 use boltwright::lab::Lab;
 use boltwright::node::Node;
 use boltwright::prelude::Amount;
@@ -142,7 +142,11 @@ impl Up {
                     ended.push(process.pid());
                     if let Err(death) = process.alive() {
                         interrupt::step_aside();
-                        eprintln!("{death}");
+                        match death.exit {
+                            // Somebody has stopped it, and knows.
+                            Exit::Code(0) => eprintln!("{} has stopped", death.name),
+                            _ => eprintln!("{death}"),
+                        }
                     }
                 }
                 Err(wait::Failure::TimedOut { .. }) => {
