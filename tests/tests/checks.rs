@@ -14,10 +14,11 @@ const CAPACITY: Amount = Amount::from_sat(1_000_000);
 type Plant = fn(&Lab) -> Result;
 
 /// The check that must find it, a word that it must say, and what is planted.
-const PLANTED: [(&str, &str, Plant); 8] = [
+const PLANTED: [(&str, &str, Plant); 9] = [
     ("exit codes", "alice (ldk)", a_node_that_dies),
     ("exit codes", "SIGKILL", a_node_that_dies_and_is_restarted),
     ("exit codes", "bitcoind", a_bitcoind_that_dies),
+    ("exit codes", "bitcoind", a_bitcoind_that_dies_at_the_end),
     ("stuck HTLCs", "1 HTLCs pending", an_htlc_to_a_frozen_node),
     (
         "unexpected disconnects",
@@ -93,6 +94,12 @@ fn a_bitcoind_that_dies(lab: &Lab) -> Result {
     let process = lab.chain().process();
     process.signal(9)?;
     process.wait_exit(std::time::Duration::from_secs(5))?;
+    Ok(())
+}
+
+fn a_bitcoind_that_dies_at_the_end(lab: &Lab) -> Result {
+    lab.node()?; // takes longer to stop than bitcoind to die
+    lab.chain().process().signal(9)?;
     Ok(())
 }
 

@@ -170,6 +170,8 @@ fn stop(world: &World) {
             scope.spawn(|| stop_node(world, node));
         }
     });
+    // One that has ended in the last moment was not yet known to.
+    world.note_own_ends();
     match world.chain.stop() {
         Ok((exit, by)) => {
             if let Some(problem) = bad_stop(exit, by) {

@@ -85,9 +85,13 @@ impl World {
         }
     }
 
-    /// Remembers what was wrong with how a daemon ended.
+    /// Remembers what was wrong with how a daemon ended, once.
     pub fn note_problem(&self, who: &str, problem: String) {
-        lock(&self.state.problems).push((who.to_owned(), problem));
+        let noted = (who.to_owned(), problem);
+        let mut problems = lock(&self.state.problems);
+        if !problems.contains(&noted) {
+            problems.push(noted);
+        }
     }
 
     /// What was wrong with how daemons ended: who, and what.
