@@ -152,6 +152,17 @@ fn impossible_channels_are_refused_in_words_before_a_daemon_is_asked(lab: &Lab) 
 }
 
 #[boltwright::test]
+fn a_node_of_another_lab_is_refused_at_once(lab: &Lab) -> Result {
+    let other = Lab::builder().name("another lab").start()?;
+    let (near, far) = (lab.node()?, other.node()?);
+    let opened = lab.open(&near, &far, CAPACITY);
+    other.finish()?;
+    let words = opened.expect_err("another chain").to_string();
+    assert!(words.contains("of another lab"), "{words}");
+    Ok(())
+}
+
+#[boltwright::test]
 fn a_channel_without_funds_fails_in_the_daemons_words(lab: &Lab) -> Result {
     let [alice, bob] = lab.nodes()?;
     alice.connect(&bob)?;

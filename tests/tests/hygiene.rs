@@ -194,11 +194,9 @@ impl Victim {
 
     /// Its keeper ends, which is the last thing that a lab does.
     fn keeper_ends(&self) -> Result {
-        Wait::for_("the victim's keeper to end").until(|| {
-            match kill(Pid::from_raw(self.keeper), None) {
-                Ok(()) => Step::NotYet("it lives".to_owned()),
-                Err(_) => Step::Done(()),
-            }
+        Wait::for_("the victim's keeper to end").until(|| match is_alive(self.keeper) {
+            true => Step::NotYet("it lives".to_owned()),
+            false => Step::Done(()),
         })?;
         Ok(())
     }
@@ -220,13 +218,21 @@ impl Drop for Victim {
 /// What is left of a lab: processes with its marker, its keeper, its lease.
 fn left_of(marker: &str, keeper: i32, lease: SocketAddrV4) -> Vec<String> {
     let mut left = marked(marker);
-    if kill(Pid::from_raw(keeper), None).is_ok() {
+    if is_alive(keeper) {
         left.push(format!("keeper {keeper}"));
     }
     if let Err(error) = UdpSocket::bind(lease) {
         left.push(format!("lease {lease}: {error}"));
     }
     left
+}
+
+/// Whether a process runs. One that has ended and waits for init to reap it, which inherits the
+/// keeper of a killed test, is nothing of ours any more.
+fn is_alive(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap_or_default();
+    !matches!(state.trim_start().chars().next(), None | Some('Z' | 'X'))
 }
 
 /// All living processes that carry this marker in their environment.

@@ -36,7 +36,7 @@ impl Default for ChainOptions {
         ChainOptions {
             executable: None,
             extra_args: Vec::new(),
-            rpc_threads: 24,
+            rpc_threads: 128,
             txindex: true,
             block_filters: false,
             prepared: None,

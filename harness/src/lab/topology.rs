@@ -191,6 +191,13 @@ impl<'lab> Topology<'lab> {
         for edge in &edges {
             self.check(edge, nodes.len())?;
         }
+        let own = self.lab.all_nodes();
+        if let Some(stranger) = nodes.iter().find(|node| !own.contains(node)) {
+            let name = stranger.title();
+            return Err(Error::Invalid(format!(
+                "{name} is a node of another lab, on another chain: no channel can reach it"
+            )));
+        }
         self.open_all(nodes, &edges)
     }
 

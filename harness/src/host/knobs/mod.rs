@@ -159,7 +159,13 @@ fn seconds(
         // A year keeps sums with the present moment far from overflowing.
         .filter(|&seconds: &f64| seconds > 0.0 && seconds <= 31_536_000.0)
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .ok_or_else(|| bad(name, &value, "takes a number of seconds above 0 and of a year at most, like 60"))
+        .ok_or_else(|| {
+            bad(
+                name,
+                &value,
+                "takes a number of seconds above 0 and of a year at most, like 60",
+            )
+        })
 }
 
 fn seed(get: impl Fn(&str) -> Option<OsString>) -> super::Result<Option<u64>> {

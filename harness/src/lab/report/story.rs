@@ -51,8 +51,15 @@ pub(in crate::lab) fn text(
         text.push_str(&table::render(rows, paint));
     }
     let shown = dir.display();
-    let _ = writeln!(text, "\ndirectory  {shown} (kept)");
-    let _ = writeln!(text, "all lines  boltwright logs {shown}");
+    if dir.exists() {
+        let _ = writeln!(text, "\ndirectory  {shown} (kept)");
+        let _ = writeln!(text, "all lines  boltwright logs {shown}");
+    } else {
+        let _ = writeln!(
+            text,
+            "\ndirectory  {shown} is gone: something has removed it"
+        );
+    }
     let _ = writeln!(
         text,
         "again      BOLTWRIGHT_SEED={} {}",
