@@ -427,7 +427,16 @@ fn a_daemons_helper_that_outlives_it_fails_the_lab(_lab: &Lab) -> Result {
 fn plant(marker: &str) -> Result<Child> {
     let mut command = Command::new("sleep");
     command.arg("600").env("BOLTWRIGHT_LAB", marker);
-    Ok(command.spawn()?)
+    let child = command.spawn()?;
+    // The kernel shows an environment only some moments after the exec that `spawn` waits for.
+    let environment = format!("/proc/{}/environ", child.id());
+    Wait::for_("the planted process to show its environment").until(|| {
+        match std::fs::read(&environment).unwrap_or_default().len() {
+            0 => Step::NotYet("empty".to_owned()),
+            _ => Step::Done(()),
+        }
+    })?;
+    Ok(child)
 }
 
 boltwright::main!();
