@@ -76,11 +76,12 @@ fn hash_words(hash: &Option<PaymentHash>) -> String {
     hash.map(|hash| format!(" {hash}")).unwrap_or_default()
 }
 
+/// The daemon's own words behind the reason, if they say more than it.
 fn detail_words(detail: &str, reason: &FailureReason) -> String {
-    if detail.is_empty() || detail == reason.to_string() {
-        String::new()
-    } else {
-        format!(" ({detail})")
+    match detail.strip_prefix(&reason.to_string()) {
+        Some(rest) => rest.to_owned(),
+        None if detail.is_empty() => String::new(),
+        None => format!(" ({detail})"),
     }
 }
 
