@@ -152,15 +152,14 @@ impl Init {
             let what = if fresh { "created" } else { "changed" };
             let _ = writeln!(text, "{what}  {}", path.display());
         }
-        let nothing = text.is_empty();
-        if nothing {
+        if text.is_empty() {
             let _ = writeln!(
                 text,
                 "{} has everything already; nothing was changed",
                 place.package
             );
         }
-        let source = source.filter(|_| !nothing);
+        let source = source.filter(|_| changes.paths().any(|(path, _)| path == place.manifest));
         for note in source
             .into_iter()
             .chain(changes.notes.iter().map(String::as_str))
