@@ -105,6 +105,12 @@ pub const KNOBS: &[Knob] = &[
         "the LDK node to run",
     ),
     knob(
+        "BOLTWRIGHT_DEBIAN_MIRROR",
+        "a URL",
+        "what this machine's apt is set up with",
+        "a Debian archive for `boltwright install bitcoind`, where apt knows none",
+    ),
+    knob(
         "BOLTWRIGHT_CORE_MIRROR",
         "a URL",
         "the official site",

@@ -10,8 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Debian's public address, for machines whose own sources are not Debian's.
-const DEFAULT_MIRROR: &str = "http://deb.debian.org/debian";
+/// Names a Debian archive, for machines whose own sources are not Debian's.
+const MIRROR: &str = "BOLTWRIGHT_DEBIAN_MIRROR";
 
 /// What `bitcoin-knots` and its libraries depend on for the sake of their maintainer scripts,
 /// none of which is run here. The solver is told that they are there: `(package, provides)`.
@@ -84,6 +84,11 @@ impl Apt {
         ui: &Ui,
     ) -> Result<String, Cause> {
         let mut failures = Vec::new();
+        if mirrors.is_empty() {
+            let none =
+                format!("this machine's apt knows no archive of Debian's; {MIRROR}=URL names one");
+            return Err(Cause::Mirrors(none));
+        }
         for mirror in mirrors {
             ui.step(&format!("reading the list of packages of {mirror} {suite}"));
             self.write(
@@ -190,8 +195,8 @@ impl Deb {
     }
 }
 
-/// The mirrors to ask: what this machine's own apt is set up with if it is Debian's, then the
-/// public one.
+/// The mirrors to ask: the one that was named, then what this machine's own apt is set up with, if
+/// it is Debian's.
 pub(super) fn mirrors() -> Vec<String> {
     // apt itself reads both kinds of source lists, and says which archive a list came from if
     // it has fetched one: unfetched lists have no origin, and are tried.
@@ -199,11 +204,31 @@ pub(super) fn mirrors() -> Vec<String> {
     let said = run::checked("apt-get", |apt| {
         apt.args(["indextargets", "--format", format, "Created-By: Packages"])
     });
-    let mut mirrors = debian_mirrors(said.as_deref().unwrap_or_default());
-    if !mirrors.iter().any(|mirror| mirror == DEFAULT_MIRROR) {
-        mirrors.push(DEFAULT_MIRROR.to_owned());
+    let mut configured = debian_mirrors(said.as_deref().unwrap_or_default());
+    if configured.is_empty() {
+        // Where no list was ever fetched apt knows no targets, but what it would fetch.
+        let said = run::checked("apt-get", |apt| apt.args(["--print-uris", "update"]));
+        configured = archives(said.as_deref().unwrap_or_default());
     }
-    mirrors
+    let named = std::env::var(MIRROR).ok().filter(|url| !url.is_empty());
+    let named = named.map(|url| url.trim_end_matches('/').to_owned());
+    named.into_iter().chain(configured).collect()
+}
+
+/// Out of lines like `'http://host/debian/dists/trixie/InRelease' …`, Debian's archives.
+fn archives(uris: &str) -> Vec<String> {
+    let mut archives: Vec<String> = Vec::new();
+    for line in uris.lines() {
+        let uri = line.trim_start_matches('\'');
+        let Some((archive, _)) = uri.split_once("/dists/") else {
+            continue;
+        };
+        let of_debian = archive.ends_with("debian") && !archive.starts_with("cdrom:");
+        if of_debian && !archives.iter().any(|known| known == archive) {
+            archives.push(archive.to_owned());
+        }
+    }
+    archives
 }
 
 /// Out of lines of URI, component, suite and origin, the archives that may well carry sid.
@@ -266,6 +291,17 @@ http://also-unfetched.example/debian/ main trixie
                 "http://also-unfetched.example/debian",
             ]
         );
+    }
+
+    #[test]
+    fn where_no_list_was_fetched_the_archives_are_those_that_apt_would_ask() {
+        let uris = "\
+'http://mirror.example/debian/dists/bookworm/InRelease' mirror.example_debian_InRelease 0
+'http://mirror.example/debian/dists/bookworm-updates/InRelease' mirror.example_u_InRelease 0
+'http://mirror.example/debian-security/dists/bookworm-security/InRelease' s_InRelease 0
+'https://packages.example/node/dists/nodistro/InRelease' node_InRelease 0
+";
+        assert_eq!(archives(uris), ["http://mirror.example/debian"]);
     }
 
     #[test]
