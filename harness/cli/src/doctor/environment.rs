@@ -5,9 +5,6 @@ use boltwright::host::knobs::{self, KNOBS};
 use boltwright::host::settings;
 use serde_json::json;
 
-/// What this command reads besides the library's own.
-const FURTHER: &[&str] = &["BOLTWRIGHT_CORE_MIRROR", "BOLTWRIGHT_SKIPS"];
-
 /// Looks at all of it.
 pub(super) fn look() -> Vec<Finding> {
     let mut findings: Vec<Finding> = KNOBS
@@ -39,11 +36,7 @@ pub(super) fn look() -> Vec<Finding> {
 
 /// Variables that look like ours and are none: a slip of the finger would go unnoticed.
 fn unknown() -> Vec<Finding> {
-    let known: Vec<&str> = KNOBS
-        .iter()
-        .map(|knob| knob.name)
-        .chain(FURTHER.iter().copied())
-        .collect();
+    let known: Vec<&str> = KNOBS.iter().map(|knob| knob.name).collect();
     let mut names: Vec<String> = std::env::vars_os()
         .filter_map(|(name, _)| name.into_string().ok())
         .filter(|name| name.starts_with("BOLTWRIGHT_") && !known.contains(&name.as_str()))
